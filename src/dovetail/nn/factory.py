@@ -1,4 +1,4 @@
-"""Arguments of constructors that say how parameters are made."""
+"""Constructor arguments for the creation of parameters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _NAMES: Final = ("device", "dtype", "memory_format")
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the arguments of a constructor that its parameters are made with.
+    """Return the constructor arguments for the creation of parameters.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     Raises
     ------
     TypeError
-        If there are others, or one is given twice.
+        For other arguments, or if one is passed twice.
     """
     if kwargs is None:
         return {}

@@ -1,4 +1,4 @@
-"""Arguments of the functions in `nn.functional` that are deprecated, or codes of the operators."""
+"""Deprecated arguments of the functions in `nn.functional`, and codes of operator arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 def reduction_code(
     reduction: str, size_average: bool | None = None, reduce: bool | None = None
 ) -> int:
-    """Return an operator's code for a reduction, or for the deprecated pair of flags."""
+    """Return the operators' code of a reduction, or of the deprecated pair of flags."""
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
     if reduction not in REDUCTIONS:
@@ -28,14 +28,14 @@ def reduction_code(
 
 
 def reduced(loss: Tensor, code: int) -> Tensor:
-    """Return a loss of every element combined as the operators' `code` says."""
+    """Reduce the losses of all elements by the reduction with this `code`."""
     if code == REDUCTIONS["none"]:
         return loss
     return loss.mean() if code == REDUCTIONS["mean"] else loss.sum()
 
 
 def reduction_of_flags(size_average: bool | None, reduce: bool | None) -> str:
-    """Return the reduction that the flags ``size_average`` and ``reduce`` mean."""
+    """Return the reduction for the flags ``size_average`` and ``reduce``."""
     over_elements = "sum" if size_average is False else "mean"
     return "none" if reduce is False else over_elements
 
@@ -51,7 +51,7 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
 
 
 def softmax_dim(name: str, input: Tensor, dim: int | None) -> int:
-    """Return `dim`, or the deprecated choice of it, with a warning."""
+    """Return `dim`, or the deprecated default with a warning."""
     if dim is not None:
         return dim
     warn_user(
@@ -73,5 +73,5 @@ def warn_if_broadcast(input: Tensor, target: Tensor) -> None:
 
 
 def repeated(value: T | Sequence[T], count: int) -> tuple[T, ...]:
-    """Return one number for each of `count` dimensions: a sequence as it is."""
+    """Return a number for each of `count` dimensions; a sequence is returned unchanged."""
     return tuple(value) if isinstance(value, Sequence) else (value,) * count

@@ -1,6 +1,4 @@
-"""What the initial values of weights depend on: gains of nonlinearities, and numbers of inputs and
-outputs.
-"""
+"""Gains of nonlinearities, and fan-in and fan-out, for the initial values of weights."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Initial values of parameters; every function fills a tensor in place, without recording a graph,
-and returns it. Names of old, without ``_`` at the end, warn.
+and returns it. The old names without a trailing ``_`` warn.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _no_grad_zero_(tensor: Tensor) -> Tensor:
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Fill with values drawn uniformly from [a, b)."""
+    """Fill the tensor with values drawn uniformly from [a, b)."""
     return _no_grad_uniform_(tensor, a, b, generator=generator)
 
 
@@ -84,37 +84,37 @@ def uniform_(
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Fill with values drawn from the normal distribution."""
+    """Fill the tensor with values drawn from the normal distribution."""
     return _no_grad_normal_(tensor, mean, std, generator=generator)
 
 
 @overridable
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with ``val``."""
+    """Fill the tensor with ``val``."""
     return _no_grad_fill_(tensor, val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with ones."""
+    """Fill the tensor with ones."""
     return _no_grad_fill_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with zeros."""
+    """Fill the tensor with zeros."""
     return _no_grad_zero_(tensor)
 
 
 def xavier_uniform_(
     tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Fill uniformly within ``± gain * sqrt(6 / (fan_in + fan_out))``.
+    """Fill the tensor uniformly within ``± gain * sqrt(6 / (fan_in + fan_out))``.
 
     Parameters
     ----------
     tensor : Tensor
         At least 2-dimensional, ``(out, in, *kernel)``.
     gain : float, default 1.0
-        The factor, as `calculate_gain` gives it.
+        The factor, as returned by `calculate_gain`.
     generator : Generator, optional
         Source of random numbers.
 
@@ -128,12 +128,13 @@ def xavier_uniform_(
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill normally with ``std = gain * sqrt(2 / (fan_in + fan_out))``.
+    """Fill the tensor with normally distributed values with ``std = gain * sqrt(2 / (fan_in +
+    fan_out))``.
 
     Parameters
     ----------
     tensor, gain, generator
-        As for `xavier_uniform_`, with its errors.
+        As for `xavier_uniform_`, with the same errors.
     """
     return normal_(
         tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator
@@ -160,7 +161,7 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill uniformly within ``± gain * sqrt(3 / fan)``.
+    """Fill the tensor uniformly within ``± gain * sqrt(3 / fan)``.
 
     Parameters
     ----------
@@ -169,7 +170,7 @@ def kaiming_uniform_(
     a : float, default 0
         The negative slope of 'leaky_relu'.
     mode : {'fan_in', 'fan_out'}
-        Fan to divide by: keep the variance of forward, or of backward.
+        'fan_in' keeps the variance in the forward pass, 'fan_out' in the backward pass.
     nonlinearity : str, default 'leaky_relu'
         As in `calculate_gain`.
     generator : Generator, optional
@@ -178,7 +179,7 @@ def kaiming_uniform_(
     Raises
     ------
     ValueError
-        For fewer than 2 dimensions, an unknown mode or nonlinearity.
+        For fewer than 2 dimensions, or an unknown mode or nonlinearity.
     """
     if _is_empty(tensor):
         return tensor
@@ -193,8 +194,8 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill normally with ``std = gain / sqrt(fan)``; arguments and errors as in
-    `kaiming_uniform_`.
+    """Fill the tensor with normally distributed values with ``std = gain / sqrt(fan)``; arguments
+    and errors as in `kaiming_uniform_`.
     """
     if _is_empty(tensor):
         return tensor
@@ -209,7 +210,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill with values drawn from the normal distribution between ``a`` and ``b``.
+    """Fill the tensor with values drawn from the normal distribution truncated to ``[a, b]``.
 
     Parameters
     ----------
@@ -218,7 +219,7 @@ def trunc_normal_(
     mean, std : float
         Mean and standard deviation of the distribution before truncation.
     a, b : float, default -2.0, 2.0
-        The least and the greatest value.
+        The smallest and the greatest value.
     generator : Generator, optional
         Source of random numbers.
 
@@ -237,7 +238,7 @@ def eye_(tensor: Tensor) -> Tensor:
     Raises
     ------
     ValueError
-        If ``tensor`` has not 2 dimensions.
+        If ``tensor`` does not have 2 dimensions.
     """
     _check_dimensions(tensor, (2,), "2")
     return tensor.copy_(aten.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
@@ -245,7 +246,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill the weight of a convolution so that channels pass it unchanged, as many as fit.
+    """Fill the weight of a convolution so that it passes as many channels as possible unchanged.
 
     Parameters
     ----------
@@ -257,7 +258,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     Raises
     ------
     ValueError
-        For other dimensions, or if ``groups`` does not divide ``out``.
+        For other numbers of dimensions, or if ``groups`` does not divide ``out``.
     """
     _check_dimensions(tensor, (3, 4, 5), "3, 4, or 5")
     outputs, inputs, *kernel = tensor.shape
@@ -277,13 +278,14 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fill with a random orthogonal matrix, times ``gain``; dimensions after the first count as
-    one.
+    """Fill the tensor with a random orthogonal matrix times ``gain``; all dimensions after the
+    first are flattened.
 
     Parameters
     ----------
     tensor : Tensor
-        At least 2-dimensional. Rows are orthonormal if they are no more than columns, else columns.
+        At least 2-dimensional. The rows are orthonormal if there are at most as many rows as
+        columns; otherwise the columns are.
     gain : float, default 1
         The factor.
     generator : Generator, optional
@@ -322,7 +324,7 @@ def sparse_(
     tensor : Tensor
         Shape ``(rows, columns)``.
     sparsity : float
-        The share of each column that is zero, rounded up to whole rows.
+        The fraction of each column that is zero, rounded up to whole rows.
     std : float, default 0.01
         The standard deviation.
     generator : Generator, optional
@@ -331,7 +333,7 @@ def sparse_(
     Raises
     ------
     ValueError
-        If ``tensor`` has not 2 dimensions.
+        If ``tensor`` does not have 2 dimensions.
     """
     _check_dimensions(tensor, (2,), "2")
     rows, columns = tensor.shape
@@ -366,7 +368,7 @@ def _make_deprecate(function: Callable[P, R]) -> Callable[P, R]:
         return function(*args, **kwargs)
 
     deprecated.__name__ = deprecated.__qualname__ = old
-    deprecated.__doc__ = f"`{new}` under its name of old; warns."
+    deprecated.__doc__ = f"`{new}` under its old name; warns."
     return deprecated
 
 

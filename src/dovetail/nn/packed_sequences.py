@@ -38,28 +38,28 @@ def bind(optional: T | None, fn: Callable[[T], R]) -> R | None:
 
 
 class PackedSequence(PackedSequence_):
-    """The elements of several sequences, step by step and without padding.
+    """The elements of several sequences, ordered by time step and without padding.
 
-    Made by `pack_padded_sequence` and `pack_sequence`, taken by recurrent modules.
+    `pack_padded_sequence` and `pack_sequence` create it, and recurrent modules accept it.
 
     Parameters
     ----------
     data : Tensor
-        Shape ``(sum of lengths, *)``: first those of step 0 of every sequence, the longest first,
-        then those of step 1 …
+        Shape ``(sum of lengths, *)``: first step 0 of every sequence, the longest first, then step
+        1 …
     batch_sizes : Tensor
-        Shape ``(longest length,)``, int64, on the CPU: how many sequences have each step.
+        Shape ``(longest length,)``, int64, on the CPU: the number of sequences that have each step.
     sorted_indices : Tensor, optional
         The permutation that sorted the sequences by length.
     unsorted_indices : Tensor, optional
-        Its inverse; default: it is computed.
+        The inverse permutation; default: computed from ``sorted_indices``.
 
     Raises
     ------
     ValueError
         If ``batch_sizes`` is not on the CPU.
     AssertionError
-        If ``batch_sizes`` is missing and ``data`` is no pair of both.
+        If ``batch_sizes`` is missing and ``data`` is not a pair of both.
     """
 
     def __new__(
@@ -78,13 +78,13 @@ class PackedSequence(PackedSequence_):
         return type(self)(data, self.batch_sizes, *permutations)
 
     def pin_memory(self) -> Self:
-        """Return it in page-locked memory, as `Tensor.pin_memory`."""
+        """Return a copy in page-locked memory, as by `Tensor.pin_memory`."""
         data: Any = self.data
         return self._with(data.pin_memory(), lambda permutation: permutation.pin_memory())
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move and cast the data as `Tensor.to` does, and move the permutations along; returns self
-        if the data are there already.
+        if nothing changes.
         """
         data = self.data.to(*args, **kwargs)
         if data is self.data:

@@ -1,4 +1,4 @@
-"""Parameters and buffers: the tensors that modules own, also before their shapes are known."""
+"""Parameters and buffers: the tensors of modules, including those without a known shape."""
 
 from __future__ import annotations
 
@@ -146,14 +146,14 @@ class UninitializedTensorMixin:
     def materialize(
         self, shape: Any, device: str | Device | None = None, dtype: dtype | None = None
     ) -> None:
-        """Become a parameter, or a buffer, of this shape; its values are not initialised.
+        """Become a parameter or a buffer of this shape, with uninitialised values.
 
         Parameters
         ----------
         shape : tuple of int
             The shape.
         device, dtype : optional
-            Default: those it was made with.
+            Default: the device and dtype passed to the constructor.
         """
         this: Any = self
         this.data = aten.empty(
@@ -165,7 +165,7 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self) -> Any:
-        """Refuse: there is no shape yet."""
+        """Raise RuntimeError: there is no shape yet."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually "
             "happens in `load_state_dict` when trying to load an uninitialized parameter into an "
@@ -174,7 +174,7 @@ class UninitializedTensorMixin:
         )
 
     def share_memory_(self) -> Any:
-        """Refuse: there is no memory to share yet."""
+        """Raise RuntimeError: there is no memory to share yet."""
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to "
             "initialize the parameters before calling `module.share_memory()`."

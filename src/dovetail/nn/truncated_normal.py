@@ -1,4 +1,4 @@
-"""Drawing from a normal distribution that is cut off at both ends, by rejection."""
+"""Sampling from a truncated normal distribution by rejection."""
 
 from __future__ import annotations
 

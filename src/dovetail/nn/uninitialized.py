@@ -1,4 +1,4 @@
-"""Parameters and buffers without a shape: tensors that override every function, and refuse it."""
+"""Parameters and buffers without a shape: tensors on which every function raises an error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .parameter import Parameter, UninitializedTensorMixin
 
 # mypy forgets the names of arguments of Tensor.__repr__, and knows no metaclass of tensors.
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc,metaclass]
-    """A parameter whose shape is not known yet; ``materialize`` makes it a `Parameter`.
+    """A parameter whose shape is not known yet; ``materialize`` turns it into a `Parameter`.
 
     Until then only its dtype, its device and ``requires_grad`` can be read and changed.
 
@@ -22,12 +22,12 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
     requires_grad : bool, default True
         Whether gradients will be accumulated.
     device, dtype : optional
-        Default: the default ones.
+        Default: the default device and dtype.
 
     Raises
     ------
     ValueError
-        "Attempted to use an uninitialized parameter", by any function of tensors.
+        "Attempted to use an uninitialized parameter", from any tensor function.
     RuntimeError
         If its shape is read or its memory shared.
     """
@@ -52,16 +52,16 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
-    """A buffer whose shape is not known yet; ``materialize`` makes it a plain buffer.
+    """A buffer whose shape is not known yet; ``materialize`` turns it into a plain buffer.
 
     Parameters
     ----------
     requires_grad : bool, default False
         Whether gradients will be accumulated.
     device, dtype : optional
-        Default: the default ones.
+        Default: the default device and dtype.
     persistent : bool, default True
-        Whether it is part of the module's ``state_dict``.
+        Whether the buffer is part of the module's ``state_dict``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which kernels `scaled_dot_product_attention` may use, as ``torch.nn.attention``; `bias` has
+"""Choice of kernels for `scaled_dot_product_attention`, as in ``torch.nn.attention``; `bias` has
 causal biases.
 
 May import the packages below.
@@ -27,8 +27,8 @@ WARN_FOR_UNFUSED_KERNELS = False
 
 
 class SDPBackend(IntEnum):
-    """The kernels that PyTorch knows. Here are two, on every device: MATH, which is made of other
-    operators, and FLASH_ATTENTION, which is one.
+    """PyTorch's names of attention kernels. Two exist here, on every device: MATH, a composition of
+    other operators, and FLASH_ATTENTION, a single operator.
     """
 
     ERROR = -1
@@ -55,21 +55,22 @@ _EVERY = (
 def sdpa_kernel(
     backends: Iterable[SDPBackend] | SDPBackend, set_priority: bool = False
 ) -> Iterator[None]:
-    """Allow only some kernels within the block, in this thread.
+    """Restrict attention to some kernels within the block, in this thread.
 
     Parameters
     ----------
     backends : SDPBackend or iterable of SDPBackend
         Allowed backends. If neither MATH nor FLASH_ATTENTION is among them,
-        `scaled_dot_product_attention` raises RuntimeError within the block. What FLASH_ATTENTION
-        cannot do (dropout, batches that broadcast, complex numbers) MATH does, allowed or not.
+        `scaled_dot_product_attention` raises RuntimeError within the block. MATH computes what
+        FLASH_ATTENTION does not support (dropout, broadcast batches, complex numbers), even if it
+        is not allowed.
     set_priority : bool, default False
-        Accepted for compatibility: FLASH_ATTENTION goes first.
+        Accepted and ignored: FLASH_ATTENTION has priority.
 
     Raises
     ------
     AssertionError
-        If ``backends`` has something else in it.
+        If ``backends`` contains anything else.
     """
     given: _typing.Any = (backends,) if isinstance(backends, SDPBackend) else backends
     if not isinstance(given, Iterable) or isinstance(given, str):

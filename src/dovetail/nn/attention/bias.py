@@ -17,21 +17,21 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(IntEnum):
-    """Which corner of the scores the diagonal of a causal bias passes through."""
+    """The corner of the score matrix through which the diagonal of a causal bias passes."""
 
     UPPER_LEFT = auto()
     LOWER_RIGHT = auto()
 
 
 class CausalBias(Tensor):
-    """A causal bias, made a mask only where one is needed.
+    """A causal bias that is converted to a mask only if necessary.
 
-    Pass it as ``attn_mask`` to `scaled_dot_product_attention`; other functions refuse it.
+    Pass it as ``attn_mask`` to `scaled_dot_product_attention`; no other function accepts it.
 
     Parameters
     ----------
     variant : CausalVariant
-        Where the diagonal is.
+        Position of the diagonal.
     seq_len_q, seq_len_kv : int
         The numbers of queries and of keys.
     """
@@ -101,15 +101,15 @@ def _attend(
 
 
 def causal_upper_left(*size: int) -> CausalBias:
-    """Return a bias by which query ``i`` sees keys up to ``i``; ``size`` are the numbers of queries
-    and keys.
+    """Return a bias by which query ``i`` attends to keys up to ``i``; ``size`` are the numbers of
+    queries and keys.
     """
     return _biased(CausalVariant.UPPER_LEFT, "causal_upper_left", size)
 
 
 def causal_lower_right(*size: int) -> CausalBias:
-    """Return a bias by which the last query sees all keys, and each one before it one fewer;
-    ``size`` are the numbers of queries and keys.
+    """Return a bias by which the last query attends to all keys, and each earlier query to one key
+    fewer; ``size`` are the numbers of queries and keys.
     """
     return _biased(CausalVariant.LOWER_RIGHT, "causal_lower_right", size)
 

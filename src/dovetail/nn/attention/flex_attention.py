@@ -1,4 +1,4 @@
-"""Names of PyTorch's compiled attention with functions of scores; calling them is refused."""
+"""Names of PyTorch's compiled attention; calling them raises NotImplementedError."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _REASON = (
 
 
 class AuxRequest(NamedTuple):
-    """What else `flex_attention` is asked for.
+    """Additional results to request from `flex_attention`.
 
     Attributes
     ----------
     lse, max_scores
-        Whether the logarithms of sums, and the largest scores, are wanted.
+        Whether to return the log-sum-exp and the maximum of the scores.
     """
 
     lse: bool = False
@@ -42,28 +42,28 @@ class AuxRequest(NamedTuple):
 
 
 def flex_attention(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refuse with NotImplementedError: there is no compiler."""
+    """Raise NotImplementedError: there is no compiler."""
     raise NotImplementedError(_REASON.format("flex_attention"))
 
 
 def create_block_mask(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refuse with NotImplementedError: only `flex_attention` takes such a mask."""
+    """Raise NotImplementedError: only `flex_attention` accepts such a mask."""
     raise NotImplementedError(_REASON.format("create_block_mask"))
 
 
 def create_mask(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refuse with NotImplementedError: only `flex_attention` takes such a mask."""
+    """Raise NotImplementedError: only `flex_attention` accepts such a mask."""
     raise NotImplementedError(_REASON.format("create_mask"))
 
 
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
-    """Return True: every key is seen."""
+    """Return True: no key is masked."""
     seen: Tensor = batch.new_ones((), dtype=bool_)
     return seen
 
 
 class BlockMask:
-    """The class of PyTorch's masks by blocks, for ``isinstance``: there are none. Making one raises
+    """PyTorch's class of block masks, for ``isinstance`` only: the constructor raises
     NotImplementedError.
     """
 
@@ -90,15 +90,15 @@ class BlockMask:
 
 
 def and_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function of the mask that lets through what all masks do. Raises RuntimeError for
-    what is not a function.
+    """Return a mask function that is True where all mask functions are. Raises RuntimeError if an
+    argument is not a function.
     """
     return _joined(mask_mods, True)
 
 
 def or_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function of the mask that lets through what any mask does. Raises RuntimeError for
-    what is not a function.
+    """Return a mask function that is True where any mask function is. Raises RuntimeError if an
+    argument is not a function.
     """
     return _joined(mask_mods, False)
 

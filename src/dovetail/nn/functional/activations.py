@@ -99,7 +99,8 @@ def softmax(
     input : Tensor
         Floating point, any shape.
     dim : int
-        Leaving it out is deprecated: it warns and chooses 0 for 0, 1 or 3 dimensions, else 1.
+        Omitting it is deprecated: a warning is issued, and the default is 0 for 0, 1 or 3
+        dimensions, else 1.
     dtype : dtype, optional
         Cast the input to it first.
     """
@@ -150,7 +151,7 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """Return ``input`` where it is positive, else times a slope.
+    """Return ``input`` where it is positive, else ``slope * input``.
 
     Parameters
     ----------
@@ -159,7 +160,7 @@ def rrelu(
     lower, upper : float
         Bounds of the slopes.
     training : bool, default False
-        Whether slopes are drawn, one for each element; else all are the mean of the bounds.
+        Whether to draw a slope for each element; otherwise the slope is the mean of the bounds.
     inplace : bool, default False
         Write the result into ``input``.
 
@@ -252,11 +253,11 @@ def gumbel_softmax(
     tau : float, default 1
         Temperature, greater than 0.
     hard : bool, default False
-        Whether the result is one-hot; its gradient is that of the soft one.
+        Whether the result is one-hot; the gradient is the one of the soft result.
     eps : float
-        Deprecated: any other value than the default warns, and has no effect.
+        Deprecated and ignored: any value other than the default warns.
     dim : int, default -1
-        Along which the probabilities sum to 1.
+        Dimension along which the probabilities sum to 1.
     """
     if eps != 1e-10:
         warn_user("`eps` parameter is deprecated and has no effect.")

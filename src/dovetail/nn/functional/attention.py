@@ -53,7 +53,7 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Return what several heads find with projections of queries, keys and values, projected.
+    """Return multi-head attention on projections of queries, keys and values.
 
     Each head computes ``softmax(q @ k.T / sqrt(E / num_heads) + mask) @ v``.
 
@@ -62,56 +62,57 @@ def multi_head_attention_forward(
     query : Tensor
         ``(L, N, E)``, or ``(L, E)`` without a batch.
     key, value : Tensor
-        ``(S, N, E)``, or ``(S, E)``; with weights of their own they may have other features.
+        ``(S, N, E)``, or ``(S, E)``; with ``use_separate_proj_weight``, the features may differ.
     embed_dim_to_check : int
         ``E``.
     num_heads : int
         Divides ``E``.
     in_proj_weight : Tensor, optional
-        ``(3 * E, E)``: of queries, keys and values, one below the other.
+        ``(3 * E, E)``: the stacked projections of queries, keys and values.
     in_proj_bias : Tensor, optional
         ``(3 * E,)``
     bias_k, bias_v : Tensor, optional
-        ``(1, 1, E)``: one key and one value more.
+        ``(1, 1, E)``: an additional key and value.
     add_zero_attn : bool
-        Whether a key and a value of zeros are added.
+        Whether to append a key and a value of zeros.
     dropout_p : float
-        Probability with which weights are dropped, while ``training``.
+        Probability of dropping an attention weight if ``training``.
     out_proj_weight, out_proj_bias : Tensor
         ``(E, E)`` and ``(E,)``; the bias may be None.
     training : bool, default True
-        Whether weights are dropped.
+        Whether to apply dropout.
     key_padding_mask : Tensor, optional
-        ``(N, S)`` or ``(S,)``: True where a key is left out, or numbers that are added to scores.
+        ``(N, S)`` or ``(S,)``: True to ignore a key, or numbers to add to the scores.
     need_weights : bool, default True
-        Whether the weights are returned.
+        Whether to return the attention weights.
     attn_mask : Tensor, optional
-        ``(L, S)`` or ``(N * num_heads, L, S)``: True where a query leaves a key out, or numbers
-        that are added to scores.
+        ``(L, S)`` or ``(N * num_heads, L, S)``: True where a query ignores a key, or numbers to add
+        to the scores.
     use_separate_proj_weight : bool, default False
-        Whether the next three stand in place of ``in_proj_weight``.
+        Whether the next three arguments replace ``in_proj_weight``.
     q_proj_weight, k_proj_weight, v_proj_weight : Tensor, optional
         ``(E, E)``, ``(E, features of the key)`` and ``(E, features of the value)``.
     static_k, static_v : Tensor, optional
-        ``(N * num_heads, S, E / num_heads)``: in place of the projected keys and values.
+        ``(N * num_heads, S, E / num_heads)``: replace the projected keys and values.
     average_attn_weights : bool, default True
-        Whether the weights returned are the mean of all heads.
+        Whether to average the returned weights over the heads.
     is_causal : bool, default False
-        A hint that ``attn_mask`` is the causal one, which must be given too.
+        A hint that ``attn_mask``, which is required, is the causal mask.
 
     Returns
     -------
     Tensor
         Tensor of the shape of ``query``.
     Tensor or None
-        The weights ``(N, L, S)``, ``(N, num_heads, L, S)`` of each head, or without ``N``.
+        The weights ``(N, L, S)``, or ``(N, num_heads, L, S)`` per head; without ``N`` for an input
+        without a batch.
 
     Raises
     ------
     AssertionError
-        If shapes or dtypes do not fit.
+        If shapes or dtypes are incompatible.
     RuntimeError
-        If ``attn_mask`` has another shape, or is missing though ``is_causal``.
+        If ``attn_mask`` has the wrong shape, or is missing with ``is_causal``.
     """
     is_batched = check_ranks(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not is_batched:

@@ -1,4 +1,4 @@
-"""What `multi_head_attention_forward` refuses: shapes that do not fit, in PyTorch's words."""
+"""Checks of the shapes of `multi_head_attention_forward`, with PyTorch's messages."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def check_projections(
     num_heads: int,
     weights: Tensor | tuple[Tensor | None, ...] | None,
 ) -> None:
-    """Refuse operands and matrices that do not fit.
+    """Check the shapes of operands and matrices.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def check_mask(mask: Tensor, heads: int, length: int, keys: int) -> Tensor:
     Raises
     ------
     RuntimeError
-        If it has another shape than scores have.
+        If its shape differs from the shape of the scores.
     """
     expected = (length, keys) if mask.dim() == 2 else (heads, length, keys)
     if tuple(mask.shape) != expected:
@@ -133,7 +133,7 @@ def check_mask(mask: Tensor, heads: int, length: int, keys: int) -> Tensor:
 
 
 def check_padding_mask(mask: Tensor, batch: int, keys: int) -> None:
-    """Refuse a padding mask that is not one of all keys.
+    """Check that a padding mask has an element for every key.
 
     Raises
     ------
@@ -148,12 +148,12 @@ def check_padding_mask(mask: Tensor, batch: int, keys: int) -> None:
 
 
 def check_static(name: str, static: Tensor, query: Tensor) -> Tensor:
-    """Return keys or values that are used as they are.
+    """Return static keys or values.
 
     Raises
     ------
     AssertionError
-        If they are not those of as many heads.
+        If they have the wrong number of heads.
     """
     for dim in (0, 2):
         _require(

@@ -21,15 +21,15 @@ def unfold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> Tensor:
-    """Return the patches that a window passes over, as columns.
+    """Return the patches under a sliding window, as columns.
 
     Parameters
     ----------
     input : Tensor
         ``(N, C, H, W)`` or ``(C, H, W)``.
     kernel_size, dilation, padding, stride : int or sequence of two
-        The window, how far apart its elements are, the zeros on every side of the image, and how
-        far the window moves. One number counts for both dimensions.
+        Size of the window, distance between its elements, number of zeros padded on every side of
+        the image, and step of the window. One number applies to both dimensions.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def unfold(
     Raises
     ------
     RuntimeError
-        If no window fits, or numbers are out of range.
+        If no window fits into the input, or if numbers are out of range.
     """
     how = [repeated(each, 2) for each in (kernel_size, dilation, padding, stride)]
     result: Tensor = _nn.im2col(input, *how)
@@ -55,7 +55,7 @@ def fold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> Tensor:
-    """Return images in which every element is the sum of the patches over it.
+    """Sum overlapping patches into images.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def fold(
     Raises
     ------
     RuntimeError
-        If the numbers of rows and columns are not those of such patches.
+        If the numbers of rows and columns do not match the patches.
     """
     given = (output_size, kernel_size, dilation, padding, stride)
     result: Tensor = _nn.col2im(input, *[repeated(each, 2) for each in given])

@@ -24,9 +24,9 @@ def normalize(
     dim : int, default 1
         Dimension of the vectors, which get norm 1.
     eps : float, default 1e-12
-        Least norm to divide by.
+        Lower bound of the norm.
     out : Tensor, optional
-        Tensor to write the result into; the call is not differentiable then.
+        Tensor to write the result into; disables differentiation.
     """
     length = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return input / length if out is None else aten.div(input, length, out=out)

@@ -27,7 +27,7 @@ def _check_probability(p: float) -> None:
 @overridable
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero elements with probability ``p`` and scale the others by ``1 / (1 - p)``; without
-    ``training``: the input.
+    ``training``, return the input.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def alpha_dropout(
     p : float, default 0.5
         Within [0, 1].
     training : bool, default False
-        Without it: the input.
+        If False, return the input.
     inplace : bool, default False
         Write the result into ``input``.
 
@@ -68,7 +68,7 @@ def alpha_dropout(
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Do as `alpha_dropout`, with whole channels of an input ``(N, C, *)``."""
+    """Like `alpha_dropout`, but for whole channels of an input ``(N, C, *)``."""
     _check_probability(p)
     apply = aten.feature_alpha_dropout_ if inplace else aten.feature_alpha_dropout
     return apply(input, p, training)
@@ -115,7 +115,7 @@ def dropout1d(
     p : float, default 0.5
         Within [0, 1].
     training : bool, default True
-        Without it: the input.
+        If False, return the input.
     inplace : bool, default False
         Write the result into ``input``.
 
@@ -124,7 +124,7 @@ def dropout1d(
     ValueError
         If ``p`` is not within [0, 1].
     RuntimeError
-        If the input has other dimensions.
+        If the input has another number of dimensions.
     """
     _check_probability(p)
     if input.dim() not in (2, 3):
@@ -144,12 +144,12 @@ def dropout2d(
     Parameters
     ----------
     input : Tensor
-        ``(N, C, H, W)``. Of ``(N, C, L)`` it is done as in `dropout1d`, with a warning; so it is
-        of other dimensions.
+        ``(N, C, H, W)``. Other numbers of dimensions warn; ``(N, C, L)`` is treated as in
+        `dropout1d`.
     p : float, default 0.5
         Within [0, 1].
     training : bool, default True
-        Without it: the input.
+        If False, return the input.
     inplace : bool, default False
         Write the result into ``input``.
 
@@ -184,7 +184,7 @@ def dropout3d(
     p : float, default 0.5
         Within [0, 1].
     training : bool, default True
-        Without it: the input.
+        If False, return the input.
     inplace : bool, default False
         Write the result into ``input``.
 

@@ -29,12 +29,12 @@ def embedding(
     weight : Tensor
         ``(num_embeddings, embedding_dim)``.
     padding_idx : int, optional
-        This row gets no gradient; may be negative.
+        Index of a row that gets no gradient; may be negative.
     max_norm, norm_type : optional
-        Rows that are picked and longer than ``max_norm`` are scaled down to it first, in ``weight``
-        itself; ``norm_type`` is the norm, 2 by default.
+        Selected rows whose norm exceeds ``max_norm`` are first scaled down to it, in ``weight``
+        itself; ``norm_type`` is the order of the norm, by default 2.
     scale_grad_by_freq : bool, default False
-        Divide a row's gradient by how often its index occurs in ``input``.
+        Divide the gradient of a row by the number of occurrences of its index in ``input``.
     sparse : bool, default False
         Whether the gradient of ``weight`` should be sparse.
 
@@ -87,33 +87,33 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """Look up bags of rows of ``weight``, and sum them, or take their means or greatest elements.
+    """Return the sum, the mean or the maximum of the rows of ``weight`` in each bag of indices.
 
     Parameters
     ----------
     input : Tensor
-        Indices: ``(B, n)``, B bags of n rows each; or ``(N)``, cut into bags by ``offsets``.
+        Indices: ``(B, n)``, B bags of n rows each; or ``(N)``, split into bags by ``offsets``.
     weight : Tensor
         ``(num_embeddings, embedding_dim)``, of floating-point numbers.
     offsets : Tensor, optional
-        ``(B)``, where in a vector ``input`` each bag begins; the first at 0. A bag without rows
-        gives zeros.
+        ``(B)``: start of each bag in a vector ``input``; the first is 0. An empty bag gives zeros.
     max_norm : float, optional
-        Rows that are picked and longer are scaled down to it first, in ``weight`` itself.
+        Selected rows with a greater norm are first scaled down to it, in ``weight`` itself.
     norm_type : float, default 2
-        The norm of ``max_norm``.
+        The order of the norm for ``max_norm``.
     scale_grad_by_freq : bool, default False
-        Divide a row's gradient by how often its index occurs in ``input``. Not for ``"max"``.
+        Divide the gradient of a row by the number of occurrences of its index in ``input``. Not for
+        ``"max"``.
     mode : str, default "mean"
         ``"sum"``, ``"mean"`` or ``"max"``.
     sparse : bool, default False
-        Whether the gradient of ``weight`` should be sparse: here it is dense. Not for ``"max"``.
+        Accepted and ignored: the gradient of ``weight`` is dense. Not for ``"max"``.
     per_sample_weights : Tensor, optional
-        Tensor of the shape of ``input`` by which rows are multiplied. For ``"sum"`` alone.
+        Factors of the rows, of the shape of ``input``. Only for ``"sum"``.
     include_last_offset : bool, default False
-        Whether ``offsets`` has one element more, the end of the last bag.
+        Whether ``offsets`` has an additional element, the end of the last bag.
     padding_idx : int, optional
-        This row counts for no bag and gets no gradient; may be negative.
+        Index of a row that is excluded from all bags and gets no gradient; may be negative.
 
     Returns
     -------
@@ -123,9 +123,10 @@ def embedding_bag(
     Raises
     ------
     ValueError
-        For another mode, shapes that do not fit, and options that a mode has not.
+        For an unknown mode, for incompatible shapes, and for options that the mode does not
+        support.
     RuntimeError
-        For offsets and indices out of range, padding included.
+        For offsets and indices out of range, including ``padding_idx``.
     NotImplementedError
         For ``per_sample_weights`` with another mode than ``"sum"``.
     """

@@ -52,14 +52,14 @@ def cross_entropy(
     reduction : {'mean', 'sum', 'none'}
         'mean' is weighted by ``weight``.
     label_smoothing : float, default 0.0
-        Within [0, 1]: how far to mix the targets with the uniform distribution.
+        Weight of the uniform distribution that is mixed into the targets, within [0, 1].
 
     Raises
     ------
     ValueError
         For another reduction.
     RuntimeError
-        For shapes that do not fit or a label smoothing out of range.
+        For incompatible shapes or a label smoothing out of range.
     """
     code = REDUCTIONS.get(reduction)
     if code is None or size_average is not None or reduce is not None:
@@ -184,9 +184,9 @@ def kl_div(
         Probabilities, or with ``log_target`` their logarithms, of a shape that broadcasts.
     reduction : {'mean', 'batchmean', 'sum', 'none'}
         Reduction over the elements; 'batchmean' divides the sum by the size of the first dimension,
-        and 'mean' warns that it does not.
+        and 'mean' warns because it divides by the number of elements.
     log_target : bool, default False
-        Whether the target is given as logarithms.
+        Whether the target contains log-probabilities.
     """
     by_batch = reduction == "batchmean" and size_average is None and reduce is None
     if reduction == "mean" and size_average is None and reduce is None:
@@ -211,29 +211,29 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Return minus the logarithm of the probability of sequences of labels, added up over all their
-    alignments with the input.
+    """Return the negative log likelihood of label sequences, summed over all alignments with the
+    input.
 
     Parameters
     ----------
     log_probs : Tensor
-        ``(T, N, C)`` or ``(T, C)``, of `log_softmax`: the gradient is right for what that was
-        taken of.
+        ``(T, N, C)`` or ``(T, C)``, the output of `log_softmax`; only the gradient with respect to
+        its input is correct.
     targets : Tensor
-        ``(N, S)``, or all one after another; without the blank.
+        ``(N, S)``, or concatenated in one dimension; without the blank.
     input_lengths, target_lengths : Tensor or sequence of int
-        ``(N)`` or ``()``: how much of each sample counts.
+        ``(N)`` or ``()``: the length of each sample.
     blank : int, default 0
-        The class that is no label.
+        The class that represents no label.
     reduction : {'mean', 'sum', 'none'}
-        Reduction over the samples; 'mean' divides each by the length of its target first.
+        Reduction over the samples; 'mean' first divides each loss by the length of its target.
     zero_infinity : bool, default False
-        Whether targets that do not fit into their input give 0.
+        Whether the loss of targets that are too long for their input is 0 instead of infinite.
 
     Raises
     ------
     RuntimeError
-        If shapes, lengths or dtypes do not fit.
+        If shapes, lengths or dtypes are incompatible.
     """
     code = reduction_code(reduction)
     inputs: Any = input_lengths
@@ -272,13 +272,13 @@ def linear_cross_entropy(
     ignore_index : int, optional
         This target contributes nothing. Default: -100, for class indices.
     options
-        In PyTorch, how to split the batch into chunks that need less memory. Taken and without
-        effect: the logits are made at once, and all derivatives exist.
+        Accepted and ignored: in PyTorch, they split the batch into chunks that need less memory.
+        Here all logits are computed at once, and all derivatives are supported.
 
     Raises
     ------
     RuntimeError
-        For shapes that do not fit, or an ``ignore_index`` beside probabilities.
+        For incompatible shapes, or an ``ignore_index`` with probabilities.
     """
     _check_linear(input, linear_weight, linear_bias)
     if ignore_index is not None and target.dtype.is_floating_point:

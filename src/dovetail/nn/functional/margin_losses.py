@@ -42,7 +42,7 @@ def hinge_embedding_loss(
     target : Tensor
         1 or -1, of a shape that broadcasts.
     margin : float, default 1.0
-        Least distance of pairs with target -1.
+        Distance from which the loss of pairs with target -1 is 0.
     reduction : {'mean', 'sum', 'none'}
         Reduction over the elements.
     """
@@ -65,11 +65,12 @@ def margin_ranking_loss(
     Parameters
     ----------
     input1, input2 : Tensor
-        Scores, of as many dimensions.
+        Scores, with the same number of dimensions.
     target : Tensor
-        1 where ``input1`` should be greater, -1 where ``input2`` should; of as many dimensions.
+        1 where ``input1`` should be greater, -1 where ``input2`` should; with the same number of
+        dimensions.
     margin : float, default 0
-        By how much.
+        Margin by which it should be greater.
     reduction : {'mean', 'sum', 'none'}
         Reduction over the elements.
 
@@ -114,7 +115,7 @@ def cosine_embedding_loss(
     Raises
     ------
     RuntimeError
-        If the shapes do not fit.
+        If the shapes are incompatible.
     """
     code = reduction_code(reduction, size_average, reduce)
     return aten.cosine_embedding_loss(input1, input2, target, margin, code)
@@ -145,7 +146,7 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean over the other classes of ``max(0, margin - input[target] + input) ** p``.
+    """Return ``max(0, margin - input[target] + input) ** p``, averaged over the other classes.
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ def multi_margin_loss(
     p : {1, 2}
         The power.
     margin : float, default 1.0
-        By how much the score of the target should be greater.
+        Margin by which the score of the target should exceed the others.
     weight : Tensor, optional
         ``(C)``: the weight of each class.
     reduction : {'mean', 'sum', 'none'}
@@ -165,9 +166,9 @@ def multi_margin_loss(
     Raises
     ------
     ValueError
-        For another power.
+        For another exponent.
     RuntimeError
-        If shapes or dtypes do not fit, or a class does not exist.
+        If shapes or dtypes are incompatible, or if a class does not exist.
     """
     code = reduction_code(reduction, size_average, reduce)
     if p not in (1, 2):
@@ -255,7 +256,7 @@ def triplet_margin_loss(
     p, eps : float
         Options of `pairwise_distance`.
     swap : bool, default False
-        Whether the distance from the positive to the negative counts where it is less.
+        Whether to use the distance from the positive to the negative if it is less.
     reduction : {'mean', 'sum', 'none'}
         Reduction over the samples.
 
@@ -287,19 +288,18 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return ``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` with a distance of
-    one's own.
+    """Return ``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` with a custom distance.
 
     Parameters
     ----------
     anchor, positive, negative : Tensor
-        Tensors with equally many dimensions.
+        Tensors with the same number of dimensions.
     distance_function : callable, optional
         Distance of two tensors. Default: `pairwise_distance`.
     margin : float, default 1.0
         Greater than 0.
     swap : bool, default False
-        Whether the distance from the positive to the negative counts where it is less.
+        Whether to use the distance from the positive to the negative if it is less.
     reduction : {'mean', 'sum', 'none'}
         Reduction over the samples.
 

@@ -41,7 +41,7 @@ def layer_norm(
     weight, bias : Tensor, optional
         Tensors of shape ``normalized_shape``.
     eps : float, default 1e-5
-        Added to the variance.
+        Value added to the variance.
     """
     return aten.layer_norm(input, normalized_shape, weight, bias, eps)
 
@@ -65,24 +65,24 @@ def batch_norm(
     input : Tensor
         ``(N, C, *)``
     running_mean, running_var : Tensor or None
-        ``(C)``. In training they follow mean and (unbiased) variance of the batch, written in
-        place; without training they take their place.
+        ``(C)``. Training updates them in place with the mean and the unbiased variance of the
+        batch; otherwise they replace the batch statistics.
     weight, bias : Tensor, optional
         ``(C)``
     training : bool, default False
-        Whether the statistics are those of the batch.
+        Whether to use the statistics of the batch.
     momentum : float, default 0.1
-        The share of the batch in the running statistics.
+        Weight of the batch in the running statistics.
     eps : float, default 1e-5
-        Added to the variance.
+        Value added to the variance.
 
     Raises
     ------
     ValueError
-        In training with a single number for each channel, an ``eps`` that is not positive, or one
-        of the running statistics alone.
+        In training with a single element per channel, for an ``eps`` that is not positive, or if
+        only one of the running statistics is passed.
     RuntimeError
-        If a size does not fit, or running statistics are missing.
+        If a size is wrong, or if running statistics are missing.
     """
     if training:
         _check_batch(input.size())
@@ -120,24 +120,24 @@ def instance_norm(
     input : Tensor
         ``(N, C, *)``
     running_mean, running_var : Tensor, optional
-        ``(C)``. With ``use_input_stats`` they follow the averages over the samples, written in
-        place; without it they take their place.
+        ``(C)``. With ``use_input_stats``, they are updated in place with the averages over the
+        samples; otherwise they replace the input statistics.
     weight, bias : Tensor, optional
         ``(C)``
     use_input_stats : bool, default True
-        Whether the statistics are those of the input.
+        Whether to use the statistics of the input.
     momentum : float, default 0.1
-        The share of the input in the running statistics.
+        Weight of the input in the running statistics.
     eps : float, default 1e-5
-        Added to the variance.
+        Value added to the variance.
 
     Raises
     ------
     ValueError
-        With ``use_input_stats`` and a single number in each channel, or if one of the running
-        statistics is missing.
+        With ``use_input_stats`` and a single element per channel, or if only one of the running
+        statistics is passed.
     RuntimeError
-        If a size does not fit, or both are missing without ``use_input_stats``.
+        If a size is wrong, or if both are missing without ``use_input_stats``.
     """
     if use_input_stats and math.prod(input.size()[2:]) == 1:
         raise ValueError(
@@ -168,14 +168,14 @@ def group_norm(
     weight, bias : Tensor, optional
         ``(C)``
     eps : float, default 1e-5
-        Added to the variance.
+        Value added to the variance.
 
     Raises
     ------
     ValueError
-        If every group has a single number.
+        If every group has a single element.
     RuntimeError
-        If a size does not fit.
+        If a size is wrong.
     """
     if input.dim() < 2:
         raise RuntimeError(
@@ -208,7 +208,7 @@ def rms_norm(
     weight : Tensor, optional
         Tensors of shape ``normalized_shape``.
     eps : float, optional
-        Added to the mean square. Default: the ``finfo(dtype).eps`` of the input.
+        Value added to the mean square. Default: the ``finfo(dtype).eps`` of the input.
     """
     return aten.rms_norm(input, normalized_shape, weight, eps)
 
@@ -217,22 +217,22 @@ def rms_norm(
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """Divide by ``(k + alpha * m) ** beta`` with m the mean of the squares of ``size`` channels
-    around each.
+    """Divide by ``(k + alpha * m) ** beta``, where m is the mean square of ``size`` neighbouring
+    channels.
 
     Parameters
     ----------
     input : Tensor
         ``(N, C, *)`` of 3 dimensions or more.
     size : int
-        Number of channels, 1 or more; beyond the first and the last there are zeros.
+        Number of channels, 1 or more; channels beyond the first and the last count as zeros.
     alpha, beta, k : float
-        As above.
+        As in the formula.
 
     Raises
     ------
     ValueError
-        If the input has fewer dimensions.
+        If the input has fewer than 3 dimensions.
     RuntimeError
         If ``size`` is not positive.
     """

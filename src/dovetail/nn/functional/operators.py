@@ -1,4 +1,4 @@
-"""Functions that are operators themselves, so that calling them costs nothing more."""
+"""Functions that are operators themselves, without call overhead."""
 
 import dovetail_aten as aten
 

@@ -68,18 +68,18 @@ def max_pool1d(
     stride : int or sequence, optional
         Distance between windows. Default: ``kernel_size``.
     padding : int or sequence, default 0
-        Padding with the least value, on both sides; at most half a window.
+        Number of elements padded on both sides with the smallest value; at most half a window.
     dilation : int or sequence, default 1
         Distance between the elements of a window.
     ceil_mode : bool, default False
-        Whether a last window may reach beyond the padding.
+        Whether the last window may extend past the padding.
     return_indices : bool, default False
         Whether to also return the flat index of each maximum within its channel.
 
     Raises
     ------
     RuntimeError
-        If no window fits, or numbers are out of range.
+        If no window fits into the input, or if numbers are out of range.
     """
     steps = [] if stride is None else stride
     if return_indices:
@@ -129,18 +129,18 @@ def max_pool2d(
     stride : int or sequence, optional
         Distance between windows. Default: ``kernel_size``.
     padding : int or sequence, default 0
-        Padding with the least value, on both sides; at most half a window.
+        Number of elements padded on both sides with the smallest value; at most half a window.
     dilation : int or sequence, default 1
         Distance between the elements of a window.
     ceil_mode : bool, default False
-        Whether a last window may reach beyond the padding.
+        Whether the last window may extend past the padding.
     return_indices : bool, default False
         Whether to also return the flat index of each maximum within its channel.
 
     Raises
     ------
     RuntimeError
-        If no window fits, or numbers are out of range.
+        If no window fits into the input, or if numbers are out of range.
     """
     steps = [] if stride is None else stride
     if return_indices:
@@ -190,18 +190,18 @@ def max_pool3d(
     stride : int or sequence, optional
         Distance between windows. Default: ``kernel_size``.
     padding : int or sequence, default 0
-        Padding with the least value, on both sides; at most half a window.
+        Number of elements padded on both sides with the smallest value; at most half a window.
     dilation : int or sequence, default 1
         Distance between the elements of a window.
     ceil_mode : bool, default False
-        Whether a last window may reach beyond the padding.
+        Whether the last window may extend past the padding.
     return_indices : bool, default False
         Whether to also return the flat index of each maximum within its channel.
 
     Raises
     ------
     RuntimeError
-        If no window fits, or numbers are out of range.
+        If no window fits into the input, or if numbers are out of range.
     """
     steps = [] if stride is None else stride
     if return_indices:
@@ -232,21 +232,22 @@ def max_pool3d_with_indices(
 
 @overridable
 def adaptive_avg_pool2d(input: Tensor, output_size: OpenSizes) -> Tensor:
-    """Return the averages of ``output_size`` nearly equal windows over the last two dimensions.
+    """Return the averages of ``output_size`` windows of nearly equal size over the last two
+    dimensions.
 
     Parameters
     ----------
     input : Tensor
         ``(N, C, H, W)``, or without ``N``; floating point.
     output_size : int or sequence of int or None
-        Number of windows along each dimension; None: as many as elements.
+        Number of windows along each dimension; None means as many as there are elements.
 
     Raises
     ------
     ValueError
         If the input has too few dimensions.
     RuntimeError
-        For other sizes that do not fit.
+        For other incompatible sizes.
     """
     made: Tensor = _nn.adaptive_avg_pool2d(input, _full_sizes(input, output_size, 2))
     return made
@@ -254,21 +255,22 @@ def adaptive_avg_pool2d(input: Tensor, output_size: OpenSizes) -> Tensor:
 
 @overridable
 def adaptive_avg_pool3d(input: Tensor, output_size: OpenSizes) -> Tensor:
-    """Return the averages of ``output_size`` nearly equal windows over the last three dimensions.
+    """Return the averages of ``output_size`` windows of nearly equal size over the last three
+    dimensions.
 
     Parameters
     ----------
     input : Tensor
         ``(N, C, D, H, W)``, or without ``N``; floating point.
     output_size : int or sequence of int or None
-        Number of windows along each dimension; None: as many as elements.
+        Number of windows along each dimension; None means as many as there are elements.
 
     Raises
     ------
     ValueError
         If the input has too few dimensions.
     RuntimeError
-        For other sizes that do not fit.
+        For other incompatible sizes.
     """
     made: Tensor = _nn.adaptive_avg_pool3d(input, _full_sizes(input, output_size, 3))
     return made
@@ -278,7 +280,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: OpenSizes) -> Tensor:
 def adaptive_max_pool1d(
     input: Tensor, output_size: Sizes, return_indices: bool = False
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """Return the maxima of ``output_size`` nearly equal windows over the last dimension.
+    """Return the maxima of ``output_size`` windows of nearly equal size over the last dimension.
 
     Parameters
     ----------
@@ -297,7 +299,9 @@ def adaptive_max_pool1d(
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: Sizes, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Return the maxima of nearly equal windows and where they are; see `adaptive_max_pool1d`."""
+    """Return the maxima of windows of nearly equal size, and their indices; see
+    `adaptive_max_pool1d`.
+    """
     made: tuple[Tensor, Tensor] = aten.adaptive_max_pool1d(input, output_size)
     return made
 
@@ -306,7 +310,8 @@ def adaptive_max_pool1d_with_indices(
 def adaptive_max_pool2d(
     input: Tensor, output_size: OpenSizes, return_indices: bool = False
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """Return the maxima of ``output_size`` nearly equal windows over the last two dimensions.
+    """Return the maxima of ``output_size`` windows of nearly equal size over the last two
+    dimensions.
 
     Parameters
     ----------
@@ -323,7 +328,9 @@ def adaptive_max_pool2d(
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: OpenSizes, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Return the maxima of nearly equal windows and where they are; see `adaptive_max_pool2d`."""
+    """Return the maxima of windows of nearly equal size, and their indices; see
+    `adaptive_max_pool2d`.
+    """
     made: tuple[Tensor, Tensor] = _nn.adaptive_max_pool2d(input, _full_sizes(input, output_size, 2))
     return made
 
@@ -332,7 +339,8 @@ def adaptive_max_pool2d_with_indices(
 def adaptive_max_pool3d(
     input: Tensor, output_size: OpenSizes, return_indices: bool = False
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """Return the maxima of ``output_size`` nearly equal windows over the last three dimensions.
+    """Return the maxima of ``output_size`` windows of nearly equal size over the last three
+    dimensions.
 
     Parameters
     ----------
@@ -349,6 +357,8 @@ def adaptive_max_pool3d(
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: OpenSizes, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Return the maxima of nearly equal windows and where they are; see `adaptive_max_pool3d`."""
+    """Return the maxima of windows of nearly equal size, and their indices; see
+    `adaptive_max_pool3d`.
+    """
     made: tuple[Tensor, Tensor] = _nn.adaptive_max_pool3d(input, _full_sizes(input, output_size, 3))
     return made

@@ -37,11 +37,12 @@ def mse_loss(
     input, target : Tensor
         Tensors of one shape; a warning is issued if they broadcast.
     size_average, reduce : bool, optional
-        Old names of reductions, which warn.
+        Deprecated flags for the reduction.
     reduction : {'mean', 'sum', 'none'}
         Reduction over the elements.
     weight : Tensor, optional
-        A factor for each element, of the shape of ``input``; a mean is divided by their sum.
+        A factor for each element, of the shape of ``input``; a mean divides by the sum of the
+        factors.
     """
     code = reduction_code(reduction, size_average, reduce)
     warn_if_broadcast(input, target)
@@ -67,11 +68,12 @@ def l1_loss(
     input, target : Tensor
         Tensors of one shape; a warning is issued if they broadcast.
     size_average, reduce : bool, optional
-        Old names of reductions, which warn.
+        Deprecated flags for the reduction.
     reduction : {'mean', 'sum', 'none'}
         Reduction over the elements.
     weight : Tensor, optional
-        A factor for each element, of the shape of ``input``; a mean is divided by their sum.
+        A factor for each element, of the shape of ``input``; a mean divides by the sum of the
+        factors.
     """
     code = reduction_code(reduction, size_average, reduce)
     warn_if_broadcast(input, target)
@@ -100,8 +102,8 @@ def smooth_l1_loss(
     reduction : {'mean', 'sum', 'none'}
         Reduction over the elements.
     beta : float, default 1.0
-        Where ``0.5 * (input - target) ** 2 / beta`` goes over into ``|input - target| - 0.5 *
-        beta``. 0: `l1_loss`.
+        Threshold between ``0.5 * (input - target) ** 2 / beta`` and ``|input - target| - 0.5 *
+        beta``. 0 gives `l1_loss`.
     """
     code = reduction_code(reduction, size_average, reduce)
     warn_if_broadcast(input, target)
@@ -127,7 +129,7 @@ def huber_loss(
     reduction : {'mean', 'sum', 'none'}
         Reduction over the elements.
     delta : float, default 1.0
-        Where ``0.5 * (input - target) ** 2`` goes over into ``delta * (|input - target| - 0.5 *
+        Threshold between ``0.5 * (input - target) ** 2`` and ``delta * (|input - target| - 0.5 *
         delta)``; greater than 0.
     weight : Tensor, optional
         Multiplies each element's loss; of the input's shape.
@@ -173,12 +175,12 @@ def poisson_nll_loss(
     target : Tensor
         Counts.
     log_input : bool, default True
-        Whether the loss is ``exp(input) - target * input``; else ``input - target * log(input +
-        eps)``.
+        Whether the loss is ``exp(input) - target * input`` instead of ``input - target * log(input
+        + eps)``.
     full : bool, default False
-        Whether Stirling's approximation of ``log(target!)`` is added, where the count is above 1.
+        Whether to add Stirling's approximation of ``log(target!)`` for counts above 1.
     eps : float, default 1e-8
-        Added to an input whose logarithm is taken.
+        Value added to an input before its logarithm.
     reduction : {'mean', 'sum', 'none'}
         Reduction over the elements.
     """
@@ -205,18 +207,18 @@ def gaussian_nll_loss(
     target : Tensor
         Samples, of a shape that broadcasts.
     var : Tensor or float
-        Variances: of the input's shape, with one dimension of 1, or without the last.
+        Variances, of the shape of the input; the last dimension may be 1 or missing.
     full : bool, default False
-        Whether the constant ``0.5 * log(2 * pi)`` is added.
+        Whether to add the constant ``0.5 * log(2 * pi)``.
     eps : float, default 1e-6
-        A variance is at least this; its gradient does not see the bound.
+        Lower bound of a variance; the gradient ignores the bound.
     reduction : {'mean', 'sum', 'none'}
         Reduction over the elements.
 
     Raises
     ------
     ValueError
-        If a variance is negative or of a shape that does not fit, or for another reduction.
+        If a variance is negative or has an incompatible shape, or for another reduction.
     """
     if not isinstance(var, Tensor):
         if var < 0:

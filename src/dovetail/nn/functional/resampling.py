@@ -43,7 +43,7 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Return images of another size.
+    """Resize images.
 
     Parameters
     ----------
@@ -53,17 +53,18 @@ def interpolate(
     size : int or sequence of int, optional
         Size of the result along each dimension after the channels.
     scale_factor : float or sequence of float, optional
-        In its place: ``size = floor(input size * scale_factor)``.
+        Used instead of ``size``: ``size = floor(input size * scale_factor)``.
     mode : str
         ``nearest`` (default), ``nearest-exact``, ``linear`` (3-d input), ``bilinear``, ``bicubic``
         (4-d), ``trilinear`` (5-d) or ``area`` (means).
     align_corners : bool, optional
-        For the linear and cubic modes: whether the middles of the corner elements coincide, and not
-        their outer edges. Default: False.
+        For the linear and cubic modes: whether to align the centres of the corner elements instead
+        of their outer edges. Default: False.
     recompute_scale_factor : bool, optional
-        Whether the places follow from the sizes rather than from ``scale_factor``. Default: False.
+        Whether to compute the coordinates from the sizes instead of ``scale_factor``. Default:
+        False.
     antialias : bool
-        Whether ``bilinear`` and ``bicubic`` smooth the image where it shrinks. Default: False.
+        Whether ``bilinear`` and ``bicubic`` smooth the image when shrinking it. Default: False.
 
     Returns
     -------
@@ -73,10 +74,10 @@ def interpolate(
     Raises
     ------
     ValueError
-        If both or none of ``size`` and ``scale_factor`` are given, or an option that the mode does
-        not have.
+        If both or none of ``size`` and ``scale_factor`` are passed, or for an option that the mode
+        does not support.
     NotImplementedError
-        For another number of dimensions than the mode needs.
+        If the mode does not support the number of dimensions.
     """
     ndim = input.dim()
     corners: tuple[bool, ...]
@@ -195,7 +196,7 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Resize by `interpolate`. Deprecated: call that."""
+    """Deprecated: use `interpolate`."""
     _warn_of("upsample")
     result: Tensor = interpolate(input, size, scale_factor, mode, align_corners)
     return result
@@ -205,7 +206,7 @@ def upsample(
 def upsample_nearest(
     input: Tensor, size: Sizes | None = None, scale_factor: Factors | None = None
 ) -> Tensor:
-    """Resize by `interpolate` with ``mode="nearest"``. Deprecated."""
+    """Deprecated: use `interpolate` with ``mode="nearest"``."""
     _warn_of("upsample_nearest")
     result: Tensor = interpolate(input, size, scale_factor, mode="nearest")
     return result
@@ -215,7 +216,7 @@ def upsample_nearest(
 def upsample_bilinear(
     input: Tensor, size: Sizes | None = None, scale_factor: Factors | None = None
 ) -> Tensor:
-    """Resize by `interpolate`: ``mode="bilinear", align_corners=True``. Deprecated."""
+    """Deprecated: use `interpolate` with ``mode="bilinear", align_corners=True``."""
     _warn_of("upsample_bilinear")
     result: Tensor = interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
     return result
@@ -245,10 +246,10 @@ def grid_sample(
     mode : str
         ``bilinear`` (default; trilinear for volumes), ``nearest`` or ``bicubic`` (of images).
     padding_mode : str
-        What lies outside of the image: ``zeros`` (default), its ``border``, or its ``reflection``.
+        Values outside the image: ``zeros`` (default), its ``border``, or its ``reflection``.
     align_corners : bool, optional
-        Whether -1 and 1 are the middles of the corner elements, and not their outer edges. Default:
-        False, with a warning.
+        Whether -1 and 1 refer to the centres of the corner elements instead of their outer edges.
+        Default: False, with a warning.
 
     Returns
     -------
@@ -260,7 +261,7 @@ def grid_sample(
     ValueError
         For another mode.
     RuntimeError
-        If shapes do not fit.
+        If shapes are incompatible.
     """
     for name, value, known in (
         ("mode", mode, _INTERPOLATIONS),
@@ -283,14 +284,14 @@ def grid_sample(
 
 @overridable
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """Return the points to which affine maps take those of a regular grid, for `grid_sample`.
+    """Return a regular grid of points transformed by affine maps, for `grid_sample`.
 
     Parameters
     ----------
     theta : Tensor
         ``(N, 2, 3)`` for images or ``(N, 3, 4)`` for volumes, floating point.
     size : sequence of int
-        ``(N, C, H, W)`` or ``(N, C, D, H, W)`` of the images wanted.
+        ``(N, C, H, W)`` or ``(N, C, D, H, W)`` of the images to sample.
     align_corners : bool, optional
         As in `grid_sample`.
 
@@ -302,9 +303,9 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     Raises
     ------
     ValueError
-        If ``theta`` is not of floating point or has another shape, or sizes are not positive.
+        If ``theta`` is not floating point or has the wrong shape, or if sizes are not positive.
     NotImplementedError
-        For images of other dimensions.
+        For other numbers of dimensions.
     """
     if not theta.dtype.is_floating_point:
         raise ValueError(

@@ -70,7 +70,7 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """Return the maxima of windows that begin at random places over the last two dimensions.
+    """Return the maxima of windows with random starts over the last two dimensions.
 
     Parameters
     ----------
@@ -83,14 +83,14 @@ def fractional_max_pool2d(
     return_indices : bool, default False
         Whether to also return the flat index of each maximum within its channel.
     _random_samples : Tensor, optional
-        ``(N, C, 2)`` numbers in [0, 1). Default: drawn.
+        ``(N, C, 2)`` numbers in [0, 1). Default: random.
 
     Raises
     ------
     ValueError
-        If neither the size nor the ratio is given.
+        If neither the size nor the ratio is passed.
     RuntimeError
-        If windows do not fit.
+        If no window fits into the input.
     """
     made = _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
     return made if return_indices else made[0]
@@ -118,7 +118,7 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """Return the maxima of windows that begin at random places over the last three dimensions.
+    """Return the maxima of windows with random starts over the last three dimensions.
 
     Parameters
     ----------
@@ -131,14 +131,14 @@ def fractional_max_pool3d(
     return_indices : bool, default False
         Whether to also return the flat index of each maximum within its channel.
     _random_samples : Tensor, optional
-        ``(N, C, 3)`` numbers in [0, 1). Default: drawn.
+        ``(N, C, 3)`` numbers in [0, 1). Default: random.
 
     Raises
     ------
     ValueError
-        If neither the size nor the ratio is given.
+        If neither the size nor the ratio is passed.
     RuntimeError
-        If windows do not fit.
+        If no window fits into the input.
     """
     made = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return made if return_indices else made[0]
@@ -181,7 +181,7 @@ def lp_pool1d(
     input : Tensor
         ``(N, C, L)``, or without ``N``.
     norm_type : float
-        The power. If a sum is 0 its gradient is not finite.
+        The exponent. The gradient of a window whose sum is 0 is not finite.
     kernel_size, stride, ceil_mode
         As for `max_pool1d`.
     """
@@ -206,7 +206,7 @@ def lp_pool2d(
     input : Tensor
         ``(N, C, H, W)``, or without ``N``.
     norm_type : float
-        The power. If a sum is 0 its gradient is not finite.
+        The exponent. The gradient of a window whose sum is 0 is not finite.
     kernel_size, stride, ceil_mode
         As for `max_pool2d`.
     """
@@ -231,7 +231,7 @@ def lp_pool3d(
     input : Tensor
         ``(N, C, D, H, W)``, or without ``N``.
     norm_type : float
-        The power. If a sum is 0 its gradient is not finite.
+        The exponent. The gradient of a window whose sum is 0 is not finite.
     kernel_size, stride, ceil_mode
         As for `max_pool3d`.
     """
@@ -280,7 +280,7 @@ def max_unpool1d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Return zeros with maxima at the places they were at, counted in one image.
+    """Write maxima to their original positions in a tensor of zeros.
 
     Parameters
     ----------
@@ -289,14 +289,14 @@ def max_unpool1d(
     kernel_size, stride, padding
         Arguments of that call.
     output_size : sequence, optional
-        The shape of what was pooled, or its last dimensions. Default: the least possible.
+        The shape of the pooled tensor, or its last dimensions. Default: the smallest possible.
 
     Raises
     ------
     ValueError
-        If what was pooled cannot have had the size.
+        If the pooled tensor cannot have had this size.
     RuntimeError
-        If shapes do not fit, or there is no such place.
+        If shapes are incompatible, or if an index is out of range.
     """
     kernel, pads = repeated(kernel_size, 1), repeated(padding, 1)
     steps = kernel if stride is None else repeated(stride, 1)
@@ -316,9 +316,7 @@ def max_unpool2d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Return zeros with maxima at the places they were at in each image ``(N, C, H, W)``; see
-    `max_unpool1d`.
-    """
+    """Write maxima to their original indices in zero images ``(N, C, H, W)``; see `max_unpool1d`."""
     kernel, pads = repeated(kernel_size, 2), repeated(padding, 2)
     steps = kernel if stride is None else repeated(stride, 2)
     sizes = _unpooled_sizes(input, kernel, steps, pads, output_size)
@@ -335,7 +333,7 @@ def max_unpool3d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Return zeros with maxima at the places they were at in each image ``(N, C, D, H, W)``; see
+    """Write maxima to their original positions in zero volumes ``(N, C, D, H, W)``; see
     `max_unpool1d`.
     """
     kernel, pads = repeated(kernel_size, 3), repeated(padding, 3)

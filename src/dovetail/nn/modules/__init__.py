@@ -1,8 +1,7 @@
 """Layers, losses and containers by PyTorch's paths: ``dovetail.nn.modules.linear.Linear`` is
 ``dovetail.nn.Linear``.
 
-A path that is one module here has that module's names; one that is a package has the names of its
-modules.
+A path that is a module here has the names of that module; a package has the names of its modules.
 """
 
 import typing as _typing

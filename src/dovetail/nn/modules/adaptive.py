@@ -34,8 +34,8 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Softmax over clusters of classes, sorted from frequent to rare; rare clusters have few
-    features.
+    """Softmax over clusters of classes, sorted from frequent to rare; clusters of rare classes use
+    fewer features.
 
     Parameters
     ----------
@@ -44,7 +44,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     n_classes : int
         Number of classes.
     cutoffs : sequence of int
-        Where clusters end; the head has the classes below the first, and one for each cluster.
+        Ends of the clusters. The head has the classes below the first cutoff, and one class for
+        each cluster.
     div_value : float, default 4.0
         Cluster ``i``, counted from 1, has ``in_features // div_value ** i`` features.
     head_bias : bool, default False
@@ -56,12 +57,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     ----------
     head : Linear
     tail : ModuleList
-        Of each cluster two linear maps without bias.
+        Two linear maps without bias for each cluster.
 
     Raises
     ------
     ValueError
-        If the cutoffs do not ascend between 1 and ``n_classes - 1``.
+        If the cutoffs are not increasing numbers between 1 and ``n_classes - 1``.
     """
 
     def __init__(
@@ -117,12 +118,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             up.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
-        """Return the logarithms of the targets' probabilities, and minus their mean.
+        """Return the log-probabilities of the targets, and the loss: their negative mean.
 
         Raises
         ------
         RuntimeError
-            If shapes do not fit, or a target is not a class.
+            If shapes are incompatible, or if a target is not a class.
         """
         is_batched = target_.dim() > 0
         if target_.dim() > 1:
@@ -167,7 +168,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return output + within
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """Return the logarithms of the probabilities of all classes, ``(N, n_classes)``."""
+        """Return the log-probabilities of all classes, ``(N, n_classes)``."""
         return self._get_full_log_prob(input, self.head(input))
 
     def _get_full_log_prob(self, input: Tensor, head_output: Tensor) -> Tensor:
@@ -179,8 +180,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return aten.cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """Return ``(N)``: the class with the highest probability; rare ones are looked at where the
-        head finds their cluster.
+        """Return the most probable class of each sample, ``(N)``. Clusters are computed only for
+        samples whose head selects them.
         """
         head_output = self.head(input)
         found: Tensor = head_output.argmax(dim=1)

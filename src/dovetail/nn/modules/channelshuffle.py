@@ -1,4 +1,4 @@
-"""Channels dealt out to groups in turn."""
+"""Interleaving of groups of channels."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Deal the channels ``(N, C, *)`` out to groups in turn.
+    """Interleave groups of the channels of ``(N, C, *)``.
 
     Parameters
     ----------
     groups : int
-        Their number, which divides ``C``.
+        Number of groups, which divides ``C``.
     """
 
     def __init__(self, groups: int) -> None:

@@ -18,7 +18,7 @@ class PairwiseDistance(Module):
     p : float, default 2.0
         The order.
     eps : float, default 1e-6
-        Added to the differences.
+        Value added to the differences.
     keepdim : bool, default False
         Keep the last dimension with size 1.
     """
@@ -34,7 +34,7 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between vectors along ``dim``, whose lengths are at least ``eps``."""
+    """The cosine of the angle between vectors along ``dim``; norms are at least ``eps``."""
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

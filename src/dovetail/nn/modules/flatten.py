@@ -1,4 +1,4 @@
-"""Changing the shape between layers."""
+"""Modules that change the shape between layers."""
 
 from __future__ import annotations
 

@@ -15,9 +15,7 @@ Sizes = int | Sequence[int]
 
 
 class Unfold(Module):
-    """Return the patches that a window passes over as columns; parameters as of
-    `functional.unfold`.
-    """
+    """Return the patches under a sliding window as columns; see `functional.unfold`."""
 
     def __init__(
         self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
@@ -39,9 +37,7 @@ class Unfold(Module):
 
 
 class Fold(Module):
-    """Return images in which every element is the sum of the patches over it; parameters as of
-    `functional.fold`.
-    """
+    """Sum overlapping patches into images; parameters as for `functional.fold`."""
 
     def __init__(
         self,

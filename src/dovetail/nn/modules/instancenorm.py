@@ -1,4 +1,6 @@
-"""Instance normalization as modules, also such that take their channels from their first input."""
+"""Instance normalization as modules, including lazy ones that infer their channels from the first
+input.
+"""
 
 from __future__ import annotations
 
@@ -97,21 +99,21 @@ class _LazyInstanceNorm(_LazyNormBase, _InstanceNorm):
 
 
 class LazyInstanceNorm1d(_LazyInstanceNorm):
-    """`InstanceNorm1d` whose ``num_features`` are the channels of the first input."""
+    """`InstanceNorm1d` whose ``num_features`` is inferred from the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = InstanceNorm1d
     dims = InstanceNorm1d.dims
 
 
 class LazyInstanceNorm2d(_LazyInstanceNorm):
-    """`InstanceNorm2d` whose ``num_features`` are the channels of the first input."""
+    """`InstanceNorm2d` whose ``num_features`` is inferred from the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = InstanceNorm2d
     dims = InstanceNorm2d.dims
 
 
 class LazyInstanceNorm3d(_LazyInstanceNorm):
-    """`InstanceNorm3d` whose ``num_features`` are the channels of the first input."""
+    """`InstanceNorm3d` whose ``num_features`` is inferred from the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = InstanceNorm3d
     dims = InstanceNorm3d.dims

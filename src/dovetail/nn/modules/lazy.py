@@ -1,4 +1,4 @@
-"""Modules that find out from their first input how large their parameters are."""
+"""Modules that infer the sizes of their parameters from the first input."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["LazyModuleMixin"]
 
 
 class LazyModuleMixin(Module):
-    """Makes a module lazy: a class inherits from this and, after it, from the module.
+    """Mixin for lazy modules: a class inherits from this and then from the module.
 
-    The constructor registers `UninitializedParameter` and `UninitializedBuffer` for what is not
-    known yet, and ``initialize_parameters``, which the class defines, gets the arguments of the
-    first call and gives them their shapes. After that the module is one of ``cls_to_become``.
-    Loading a state dict gives them their shapes, too.
+    The constructor registers `UninitializedParameter` and `UninitializedBuffer` for unknown shapes.
+    The class defines ``initialize_parameters``, which gets the arguments of the first call and
+    materializes the parameters. The class of the module then becomes ``cls_to_become``. Loading a
+    state dict materializes them too.
     """
 
     cls_to_become: ClassVar[type[Module] | None] = None
@@ -34,19 +34,19 @@ class LazyModuleMixin(Module):
         )
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Give parameters their shapes, from the arguments of the first call; override.
+        """Materialize the parameters from the arguments of the first call; override.
 
         Raises
         ------
         NotImplementedError
-            Where it is not overridden.
+            If it is not overridden.
         """
         raise NotImplementedError(
             f"initialize_parameters is not implemented for {type(self).__name__}. Define it."
         )
 
     def has_uninitialized_params(self) -> bool:
-        """Say whether a parameter or buffer of this module itself has no shape yet."""
+        """Return whether a parameter or buffer of this module itself has no shape yet."""
         own = [*self._parameters.values(), *self._buffers.values()]
         return any([is_lazy(tensor) for tensor in own])
 

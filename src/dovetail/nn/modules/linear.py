@@ -170,7 +170,7 @@ class Bilinear(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """`Linear` whose ``in_features`` are the last dimension of the first input.
+    """`Linear` whose ``in_features`` is inferred from the first input.
 
     Parameters
     ----------
@@ -194,18 +194,18 @@ class LazyLinear(LazyModuleMixin, Linear):
         self.bias = parameter.UninitializedParameter(**made) if bias else None
 
     def reset_parameters(self) -> None:
-        """Draw new initial values, once there are parameters."""
+        """Draw new initial values, once the parameters are materialized."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
     @restoring()
     def initialize_parameters(self, input: Tensor) -> None:
-        """Give the parameters their shapes.
+        """Materialize the parameters.
 
         Raises
         ------
         RuntimeError
-            If a loaded weight has other features than the input.
+            If the features of a loaded weight differ from the input.
         """
         features = int(input.shape[-1])
         if is_lazy(self.weight):

@@ -14,9 +14,10 @@ _POLICIES: Final = ("accurate", "balanced", "compact", "auto")
 
 @dataclass(slots=True)
 class LinearCrossEntropyOptions:
-    """Options by which PyTorch splits the batch into chunks that need less memory.
+    """PyTorch's options for splitting the batch into chunks that need less memory.
 
-    Taken and without effect: logits are made at once, and all derivatives exist.
+    They are accepted and ignored: all logits are computed at once, and all derivatives are
+    supported.
 
     Raises
     ------

@@ -24,7 +24,7 @@ class LayerNorm(Module):
     normalized_shape : int or sequence of int
         The last dimensions of the input.
     eps : float, default 1e-5
-        Added to the variance.
+        Value added to the variance.
     elementwise_affine : bool, default True
         Whether to learn a ``weight`` (initially ones) and a ``bias`` (initially zeros).
     bias : bool, default True
@@ -80,9 +80,9 @@ class GroupNorm(Module):
     Parameters
     ----------
     num_groups, num_channels : int
-        The first divides the second.
+        ``num_groups`` divides ``num_channels``.
     eps : float, default 1e-5
-        Added to the variance.
+        Value added to the variance.
     affine : bool, default True
         Whether to learn a ``weight`` (initially ones) and a ``bias`` (initially zeros).
     device, dtype : optional
@@ -149,7 +149,7 @@ class RMSNorm(Module):
     normalized_shape : int or sequence of int
         The last dimensions of the input.
     eps : float, optional
-        Added to the mean square. Default: the ``finfo(dtype).eps`` of the input.
+        Value added to the mean square. Default: the ``finfo(dtype).eps`` of the input.
     elementwise_affine : bool, default True
         Whether to learn a ``weight``, initially ones.
     device, dtype : optional
@@ -195,7 +195,7 @@ class RMSNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """Divide by a power of the mean square of ``size`` channels around each; see
+    """Divide each channel by a power of the mean square of ``size`` neighbouring channels; see
     `functional.local_response_norm`.
     """
 
@@ -214,22 +214,22 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """``input / (k + alpha / size * sum(squares of the channels around)) ** beta``.
+    """``input / (k + alpha / size * sum(squares of neighbouring channels)) ** beta``.
 
-    The channels around are ``(size - 1) // 2`` on both sides; `LocalResponseNorm` takes ``size``
-    of them.
+    The sum has ``(size - 1) // 2`` channels on both sides; `LocalResponseNorm` uses ``size``
+    channels.
 
     Parameters
     ----------
     size : int
-        Number of neighbouring channels, itself included.
+        Number of neighbouring channels, including the channel itself.
     alpha, beta, k : float
         As in the formula.
 
     Raises
     ------
     ValueError
-        When called: unless the input is ``(N, C, H, W)``.
+        When called, if the input is not ``(N, C, H, W)``.
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:

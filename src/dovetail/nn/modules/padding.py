@@ -36,8 +36,8 @@ class _Pad(Module):
     Parameters
     ----------
     padding : int or sequence
-        Elements before and after each dimension, from the last one on; one number counts for all.
-        Negative numbers cut elements off.
+        Number of elements before and after each dimension, starting with the last; one number
+        applies to all. Negative numbers crop.
     """
 
     _ndim: ClassVar[int]
@@ -75,8 +75,8 @@ class ConstantPad1d(_ConstantPadNd):
     Parameters
     ----------
     padding : int or sequence
-        Elements before and after each dimension, from the last one on; one number counts for all.
-        Negative numbers cut elements off.
+        Number of elements before and after each dimension, starting with the last; one number
+        applies to all. Negative numbers crop.
     value : float
         The number.
     """
@@ -90,8 +90,8 @@ class ConstantPad2d(_ConstantPadNd):
     Parameters
     ----------
     padding : int or sequence
-        Elements before and after each dimension, from the last one on; one number counts for all.
-        Negative numbers cut elements off.
+        Number of elements before and after each dimension, starting with the last; one number
+        applies to all. Negative numbers crop.
     value : float
         The number.
     """
@@ -105,8 +105,8 @@ class ConstantPad3d(_ConstantPadNd):
     Parameters
     ----------
     padding : int or sequence
-        Elements before and after each dimension, from the last one on; one number counts for all.
-        Negative numbers cut elements off.
+        Number of elements before and after each dimension, starting with the last; one number
+        applies to all. Negative numbers crop.
     value : float
         The number.
     """
@@ -145,7 +145,7 @@ class ZeroPad3d(ConstantPad3d):
 
 
 class ReflectionPad1d(_Pad):
-    """Pad the last dimension with what lies before its ends, backwards.
+    """Pad the last dimension with the elements at its ends, reflected; the edge is not repeated.
 
     Parameters
     ----------
@@ -158,7 +158,8 @@ class ReflectionPad1d(_Pad):
 
 
 class ReflectionPad2d(_Pad):
-    """Pad the last two dimensions with what lies before their ends, backwards.
+    """Pad the last two dimensions with the elements at their ends, reflected; the edges are not
+    repeated.
 
     Parameters
     ----------
@@ -171,7 +172,8 @@ class ReflectionPad2d(_Pad):
 
 
 class ReflectionPad3d(_Pad):
-    """Pad the last three dimensions with what lies before their ends, backwards.
+    """Pad the last three dimensions with the elements at their ends, reflected; the edges are not
+    repeated.
 
     Parameters
     ----------
@@ -184,7 +186,7 @@ class ReflectionPad3d(_Pad):
 
 
 class ReplicationPad1d(_Pad):
-    """Pad the last dimension with its ends.
+    """Pad the last dimension with copies of its edge elements.
 
     Parameters
     ----------
@@ -197,7 +199,7 @@ class ReplicationPad1d(_Pad):
 
 
 class ReplicationPad2d(_Pad):
-    """Pad the last two dimensions with their ends.
+    """Pad the last two dimensions with copies of their edge elements.
 
     Parameters
     ----------
@@ -210,7 +212,7 @@ class ReplicationPad2d(_Pad):
 
 
 class ReplicationPad3d(_Pad):
-    """Pad the last three dimensions with their ends.
+    """Pad the last three dimensions with copies of their edge elements.
 
     Parameters
     ----------
@@ -238,7 +240,7 @@ class _CircularPadNd(_Pad):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pad the last dimension with its other end.
+    """Pad the last dimension with the elements from its other end.
 
     Parameters
     ----------
@@ -250,7 +252,7 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pad the last two dimensions with their other end.
+    """Pad the last two dimensions with the elements from their other ends.
 
     Parameters
     ----------
@@ -262,7 +264,7 @@ class CircularPad2d(_CircularPadNd):
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pad the last three dimensions with their other end.
+    """Pad the last three dimensions with the elements from their other ends.
 
     Parameters
     ----------

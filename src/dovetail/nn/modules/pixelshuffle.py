@@ -1,4 +1,4 @@
-"""Channels as elements of larger images, and back."""
+"""Rearranging channels into pixels, and back."""
 
 from __future__ import annotations
 

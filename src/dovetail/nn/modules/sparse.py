@@ -34,9 +34,9 @@ class Embedding(Module):
     num_embeddings, embedding_dim : int
         The shape of ``weight``.
     padding_idx : int, optional
-        This row starts as zeros and gets no gradient; may be negative.
+        Index of a row that is initially zero and gets no gradient; may be negative.
     max_norm, norm_type : optional
-        Rows that are picked and longer than ``max_norm`` are scaled down to it, in the table.
+        Selected rows whose norm exceeds ``max_norm`` are scaled down to it, in the table itself.
     scale_grad_by_freq, sparse : bool, default False
         As in `functional.embedding`.
     device, dtype : optional
@@ -101,8 +101,8 @@ class Embedding(Module):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Self:
-        """Make an embedding whose table is the 2-dimensional tensor ``embeddings``; ``freeze``: it
-        is not trained.
+        """Create an embedding whose table is the 2-dimensional tensor ``embeddings``; ``freeze``
+        excludes it from training.
         """
         if embeddings.dim() != 2:
             raise AssertionError(
@@ -152,15 +152,15 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Module):
-    """A table of ``num_embeddings`` learned rows of ``embedding_dim`` values, of which each bag of
-    indices gets the sum, the mean or the maximum.
+    """A table of ``num_embeddings`` learned rows of ``embedding_dim`` values; returns the sum, the
+    mean or the maximum of the rows in each bag of indices.
 
     Parameters
     ----------
     num_embeddings, embedding_dim : int
         The shape of ``weight``.
     max_norm, norm_type : optional
-        Rows that are picked and longer than ``max_norm`` are scaled down to it, in the table.
+        Selected rows whose norm exceeds ``max_norm`` are scaled down to it, in the table itself.
     scale_grad_by_freq, sparse : bool, default False
         As in `functional.embedding_bag`.
     mode : {'mean', 'sum', 'max'}
@@ -168,7 +168,8 @@ class EmbeddingBag(Module):
     include_last_offset : bool, default False
         Whether offsets end with the number of indices.
     padding_idx : int, optional
-        This row starts as zeros, counts nowhere and gets no gradient; may be negative.
+        Index of a row that is initially zero, is excluded from all bags and gets no gradient; may
+        be negative.
     device, dtype : optional
         Of the parameter.
 
@@ -236,8 +237,8 @@ class EmbeddingBag(Module):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Self:
-        """Make one whose table is the 2-dimensional tensor ``embeddings``; ``freeze``: it is not
-        trained.
+        """Create an embedding bag whose table is the 2-dimensional tensor ``embeddings``;
+        ``freeze`` excludes it from training.
         """
         if embeddings.dim() != 2:
             raise AssertionError(
@@ -273,9 +274,9 @@ class EmbeddingBag(Module):
         input : Tensor
             Indices ``(bags, length)``, or ``(N)`` with offsets.
         offsets : Tensor, optional
-            Where each bag begins.
+            Start of each bag in ``input``.
         per_sample_weights : Tensor, optional
-            Of the shape of ``input``: multiplies each row; for sums alone.
+            Factors of the rows, of the shape of ``input``; only for sums.
         """
         return F.embedding_bag(
             input,

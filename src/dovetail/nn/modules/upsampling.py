@@ -1,4 +1,4 @@
-"""Images made larger or smaller, as modules."""
+"""Resizing of images, as modules."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Upsample(Module):
     size : int or tuple of int, optional
         Of the output.
     scale_factor : float or tuple of float, optional
-        By how much to multiply the size.
+        Factor of the size.
     mode : str, default 'nearest'
         'nearest', 'linear', 'bilinear', 'bicubic' or 'trilinear'.
     align_corners : bool, optional
-        Whether the centres of the elements at the corners stay; not for 'nearest'.
+        Whether to align the centres of the corner elements; not for 'nearest'.
     recompute_scale_factor : bool, optional
-        Whether the factor is that of the sizes, which are integers.
+        Whether to recompute the factor from the rounded sizes.
     """
 
     def __init__(
@@ -66,14 +66,14 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Resample images ``(N, C, H, W)`` by their nearest elements."""
+    """Resample images ``(N, C, H, W)`` by nearest-neighbour interpolation."""
 
     def __init__(self, size: Any = None, scale_factor: object = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Resample images ``(N, C, H, W)`` linearly; the corners stay."""
+    """Resample images ``(N, C, H, W)`` linearly, with aligned corners."""
 
     def __init__(self, size: Any = None, scale_factor: object = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,6 +1,4 @@
-"""What PyTorch's layers are written with: sizes given once for all dimensions, and prefixes of
-saved names.
-"""
+"""Helpers of layers: sizes repeated for all dimensions, and prefixes of state-dict names."""
 
 from __future__ import annotations
 
@@ -52,14 +50,14 @@ def _list_with_default(
 def consume_prefix_in_state_dict_if_present(
     state_dict: MutableMapping[str, object], prefix: str
 ) -> None:
-    """Take `prefix` off the names in a state dict, in place; these come last then.
+    """Remove `prefix` from the names in a state dict, in place; renamed entries move to the end.
 
     Parameters
     ----------
     state_dict : dict
-        With its ``_metadata``, if it has some.
+        State dict, with ``_metadata`` if present.
     prefix : str
-        Such as ``"module."``.
+        Prefix such as ``"module."``.
     """
     _shorten(state_dict, prefix)
     metadata = getattr(state_dict, "_metadata", None)

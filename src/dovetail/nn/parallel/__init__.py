@@ -1,5 +1,5 @@
-"""Modules over several devices, as ``torch.nn.parallel``: on one machine there is one, and a module
-runs where its parameters are.
+"""Modules over several devices, as in ``torch.nn.parallel``; here a module runs on the device of
+its parameters.
 
 May import `module` of `nn`.
 """

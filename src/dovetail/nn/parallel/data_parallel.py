@@ -1,4 +1,4 @@
-"""A module that would be split over the devices of a machine; it runs on one."""
+"""`DataParallel`, which runs its module on a single device."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["DataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """Runs ``module`` where its parameters are; its state dict has the prefix ``module.``.
+    """Runs ``module`` on the device of its parameters; its state dict has the prefix ``module.``.
 
     Parameters
     ----------
     module : Module
         Module to run.
     device_ids : sequence, optional
-        At most one device; default: none is asked for.
+        At most one device; default: the device of the parameters.
     output_device : optional
         Accepted for compatibility.
     dim : int, default 0
-        The dimension that would be split.
+        The batch dimension; nothing is split.
 
     Raises
     ------

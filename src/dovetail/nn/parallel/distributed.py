@@ -1,4 +1,6 @@
-"""`DistributedDataParallel`, which dovetail-mpi provides; without it, one that says so."""
+"""`DistributedDataParallel` of dovetail-mpi; without that package, a class whose constructor raises
+an error.
+"""
 
 from __future__ import annotations
 

@@ -19,22 +19,22 @@ def is_namedtuple(obj: object) -> bool:
 
 
 def scatter(inputs: object, target_gpus: Sequence[int | Device], dim: int = 0) -> list[Any]:
-    """Return what each device gets of `inputs`.
+    """Split `inputs` over devices.
 
     Parameters
     ----------
     inputs
-        Tensors, in tuples, lists and dicts; what else is in these is given to each device.
+        Tensors, in tuples, lists and dicts; other objects in these are passed to each device.
     target_gpus
         The devices.
     dim : int, default 0
-        The dimension along which a tensor is split, as `chunk` splits it.
+        The dimension to split tensors along, as by `chunk`.
 
     Returns
     -------
     list
-        For each device that gets a part of every tensor, a container like `inputs`. Gradients
-        flow back through it.
+        A container like `inputs` for each device that gets a part of every tensor. Gradients flow
+        back through it.
     """
     if isinstance(inputs, Tensor):
         pieces = inputs.chunk(len(target_gpus), dim)
@@ -55,9 +55,9 @@ def scatter_kwargs(
     target_gpus: Sequence[int | Device],
     dim: int = 0,
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
-    """Return what each device gets of positional and of keyword arguments; see `scatter`.
+    """Split positional and keyword arguments over devices; see `scatter`.
 
-    Where one has parts for fewer devices than the other, the rest get none of it.
+    If one has parts for fewer devices than the other, the remaining devices get empty arguments.
     """
     positional = scatter(inputs, target_gpus, dim) if inputs else []
     named = scatter(kwargs, target_gpus, dim) if kwargs else []
@@ -68,17 +68,17 @@ def scatter_kwargs(
 
 
 def gather(outputs: Sequence[Any], target_device: int | Device | str, dim: int = 0) -> Any:
-    """Return what modules on several devices returned, joined on one.
+    """Concatenate the outputs of modules from several devices on one device.
 
     Parameters
     ----------
     outputs
-        Of each device: a tensor, a number, None, or tuples, lists and dicts of these; all alike.
+        For each device, a tensor, a number, None, or tuples, lists and dicts of these, with the
+        same structure.
     target_device
-        Where the result is.
+        Device of the result.
     dim : int, default 0
-        The dimension along which tensors are joined; those without dimensions are joined to a
-        vector.
+        The dimension to concatenate along; 0-dimensional tensors are concatenated to a vector.
 
     Raises
     ------

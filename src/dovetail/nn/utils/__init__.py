@@ -1,5 +1,5 @@
-"""Functions on the parameters of a model and their gradients, as ``torch.nn.utils``; what most
-programs don't use loads when first asked for.
+"""Functions on the parameters of a model and their gradients, as in ``torch.nn.utils``; rarely used
+modules are imported on first access.
 
 May import `module`, `parameter`, `containers`, `convolution` and `functional` of `nn`, and the
 packages below.

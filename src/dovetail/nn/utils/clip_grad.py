@@ -1,4 +1,4 @@
-"""Limiting gradients by norm or by value."""
+"""Clipping of gradients by norm or by value."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Return the norm of the norms of all ``tensors``, which for orders above 0 is their norm as
-    one vector.
+    """Return the norm of the norms of all ``tensors``; for orders above 0, this is the norm of all
+    elements as one vector.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale the gradients in place so that their norm, taken together, is at most ``max_norm``.
+    """Scale the gradients in place so that their total norm is at most ``max_norm``.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def clip_grad_norm_(
     Raises
     ------
     RuntimeError
-        If ``error_if_nonfinite`` and the norm is not finite; the gradients keep their values.
+        If ``error_if_nonfinite`` and the norm is not finite; the gradients are then unchanged.
     """
     if isinstance(parameters, types.GeneratorType):
         parameters = list(parameters)
@@ -131,7 +131,7 @@ def clip_grads_with_norm_(
     total_norm: Tensor,
     foreach: bool | None = None,
 ) -> None:
-    """Scale the gradients in place as if their norm were ``total_norm``, so that it is at most
+    """Scale the gradients in place by ``max_norm / total_norm`` if ``total_norm`` is greater than
     ``max_norm``.
 
     Parameters
@@ -167,7 +167,7 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """`clip_grad_norm_` under its name of old; warns."""
+    """`clip_grad_norm_` under its old name; warns."""
     warn_user(
         "`dovetail.nn.utils.clip_grad_norm` is now deprecated in favor of "
         "`dovetail.nn.utils.clip_grad_norm_`.",

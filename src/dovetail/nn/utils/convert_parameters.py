@@ -10,14 +10,14 @@ from dovetail_aten import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Return the elements of all ``parameters``, in order, as a 1-dimensional tensor; gradients
-    flow back.
+    """Return the elements of all ``parameters``, in order, as a 1-dimensional tensor with a
+    gradient.
     """
     return aten.cat([parameter.reshape(-1) for parameter in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Let the data of ``parameters`` be consecutive pieces of ``vec``.
+    """Set the data of ``parameters`` to consecutive slices of ``vec``.
 
     Raises
     ------

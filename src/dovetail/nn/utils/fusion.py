@@ -1,4 +1,4 @@
-"""Folding batch normalisation in evaluation mode into the layer before it."""
+"""Fusing batch normalisation in evaluation mode with the preceding layer."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def _check_evaluation(layer: Any, bn: Any) -> None:
 
 
 def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
-    """Return a convolution that does what ``conv`` and then ``bn`` do.
+    """Return a convolution that is equivalent to ``conv`` followed by ``bn``.
 
     Parameters
     ----------
     conv : Module
-        A convolution in evaluation mode; it keeps its weights.
+        A convolution in evaluation mode; not modified.
     bn : Module
         A batch normalisation in evaluation mode with running statistics.
     transpose : bool, default False
-        Whether ``conv`` is a transposed one; in one group.
+        Whether ``conv`` is a transposed convolution, with one group.
 
     Returns
     -------
     Module
-        A copy of ``conv`` with other weights.
+        A copy of ``conv`` with new weights.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """Return the weight and the bias of a convolution with a batch normalisation behind it.
+    """Return the weight and the bias of a convolution fused with the following batch normalisation.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def fuse_conv_bn_weights(
     bn_w, bn_b : Tensor, optional
         Weight and bias of the normalisation; default: 1 and 0.
     transpose : bool, default False
-        Whether the convolution is a transposed one.
+        Whether the convolution is transposed.
     """
     weight_dtype = conv_w.dtype
     bias_dtype = weight_dtype if conv_b is None else conv_b.dtype
@@ -120,25 +120,25 @@ def fuse_conv_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
-    """Return a linear layer that does what ``linear`` and then ``bn`` do.
+    """Return a linear layer that is equivalent to ``linear`` followed by ``bn``.
 
     Parameters
     ----------
     linear : Module
-        A linear layer in evaluation mode; it keeps its weights.
+        A linear layer in evaluation mode; not modified.
     bn : Module
-        A batch normalisation in evaluation mode with running statistics, of as many features, or
-        of one.
+        A batch normalisation in evaluation mode with running statistics, with the same number of
+        features, or one.
 
     Returns
     -------
     Module
-        A copy of ``linear`` with other weights.
+        A copy of ``linear`` with new weights.
 
     Raises
     ------
     AssertionError
-        In training mode, without running statistics, or if the features don't fit.
+        In training mode, without running statistics, or if the numbers of features differ.
     """
     fused: Any = copy.deepcopy(linear)
     norm: Any = bn
@@ -170,7 +170,7 @@ def fuse_linear_bn_weights(
     bn_w: Tensor | None,
     bn_b: Tensor | None,
 ) -> tuple[Parameter, Parameter]:
-    """Return the weight and the bias of a linear layer with a batch normalisation behind it;
-    arguments as in `fuse_conv_bn_weights`.
+    """Return the weight and the bias of a linear layer fused with the following batch
+    normalisation; arguments as in `fuse_conv_bn_weights`.
     """
     return fuse_conv_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)

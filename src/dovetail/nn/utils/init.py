@@ -1,4 +1,4 @@
-"""Making a module without filling its parameters."""
+"""Creation of a module without initialising its parameters."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ M = TypeVar("M", bound=Module)
 
 
 def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
-    """Return ``module_cls(*args, **kwargs)`` with parameters and buffers that are not initialised.
+    """Return ``module_cls(*args, **kwargs)`` with uninitialised parameters and buffers.
 
     Parameters
     ----------
     module_cls : type
-        A class of modules with an argument ``device``.
+        A module class whose constructor has an argument ``device``.
     *args, **kwargs
         Its arguments.
 
     Raises
     ------
     RuntimeError
-        If it is not a class of modules, or has no argument ``device``.
+        If it is not a module class, or if its constructor has no argument ``device``.
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}. Pass a class of modules.")

@@ -1,4 +1,4 @@
-"""Laying out the weights of convolutions with channels last."""
+"""Memory formats of the weights of convolutions."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ M = TypeVar("M", bound=Module)
 
 
 def convert_conv2d_weight_memory_format(module: M, memory_format: MemoryFormat) -> M:
-    """Lay out the weights of all `Conv2d` and `ConvTranspose2d` in a module.
+    """Set the memory format of the weights of all `Conv2d` and `ConvTranspose2d` in a module.
 
     Parameters
     ----------
     module : Module
         Changed in place, and returned.
     memory_format : memory_format
-        Such as ``dovetail.channels_last``; their inputs may have any.
+        Memory format such as ``dovetail.channels_last``; the inputs may have any format.
     """
     return _laid_out(module, (Conv2d, ConvTranspose2d), memory_format)
 
 
 def convert_conv3d_weight_memory_format(module: M, memory_format: MemoryFormat) -> M:
-    """Lay out the weights of all `Conv3d` and `ConvTranspose3d` in a module; arguments as in
-    `convert_conv2d_weight_memory_format`.
+    """Set the memory format of the weights of all `Conv3d` and `ConvTranspose3d` in a module;
+    arguments as in `convert_conv2d_weight_memory_format`.
     """
     return _laid_out(module, (Conv3d, ConvTranspose3d), memory_format)
 

@@ -1,6 +1,4 @@
-"""Matrices of weights, their norms by slices, and the power method for their greatest singular
-value.
-"""
+"""Weights as matrices, their norms by slices, and the power method for singular values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Maps of free numbers to orthogonal matrices: exponential, Cayley's, products of reflections."""
+"""Maps from free parameters to orthogonal matrices: exponential, Cayley, products of
+reflections.
+"""
 
 from __future__ import annotations
 

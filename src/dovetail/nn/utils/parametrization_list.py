@@ -1,4 +1,4 @@
-"""The parametrizations of one tensor, and the originals that they are applied to."""
+"""The parametrizations of one tensor, and its original tensors."""
 
 from __future__ import annotations
 
@@ -49,32 +49,32 @@ def check_unchanged(before: Tensor, after: object) -> None:
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, applied in order, and what they are applied to.
+    """The parametrizations of one tensor, applied in order, and the original tensors.
 
-    The latter is the parameter or buffer ``original``, or, where the first parametrization takes
-    several tensors, ``original0``, ``original1`` …
+    The original is the parameter or buffer ``original``, or ``original0``, ``original1`` … if the
+    first parametrization takes several tensors.
 
     Parameters
     ----------
     modules : sequence of Module
-        At least one. Where they have ``right_inverse``, the originals are computed by it, the last
-        one's first.
+        At least one parametrization. The originals are computed by their ``right_inverse`` methods,
+        if defined, in reverse order.
     original : Tensor
-        The value that the parametrized tensor has now; a parameter or a buffer.
+        The current value of the tensor: a parameter or a buffer.
     unsafe : bool, default False
         Allow shape and dtype to change.
 
     Attributes
     ----------
     is_tensor : bool
-        Whether there is one original.
+        Whether there is a single original.
     ntensors : int
         Number of originals, if there are several.
 
     Raises
     ------
     ValueError
-        If there are no modules, or what they return does not fit.
+        If there are no modules, or if their results have the wrong type, shape or dtype.
     """
 
     original: Tensor
@@ -125,14 +125,15 @@ class ParametrizationList(ModuleList):
 
     @no_grad()
     def right_inverse(self, value: Tensor) -> None:
-        """Set the originals to what gives ``value``, by every parametrization's ``right_inverse``.
+        """Set the originals so that the tensor becomes ``value``, by the ``right_inverse`` of every
+        parametrization.
 
         Raises
         ------
         RuntimeError
-            If one has none.
+            If a parametrization has no ``right_inverse``.
         ValueError
-            If its results don't fit the originals.
+            If the results do not match the originals.
         """
         inverse: Any = value
         for module in reversed(list(self)):

@@ -1,6 +1,4 @@
-"""Parametrizations that keep a weight orthogonal, of spectral norm one, or apart in norm and
-direction.
-"""
+"""Parametrizations: orthogonal weights, spectral normalisation, and weight normalisation."""
 
 from __future__ import annotations
 
@@ -40,34 +38,33 @@ def orthogonal(
     *,
     use_trivialization: bool = True,
 ) -> M:
-    """Keep a matrix of a module orthogonal: its rows orthonormal, or its columns if these are
-    fewer.
+    """Parametrize a matrix of a module so that its rows, or its columns if these are fewer, are
+    orthonormal.
 
     Parameters
     ----------
     module : Module
         Changed in place.
     name : str, default 'weight'
-        Its parameter or buffer: a matrix or a batch of them, shape ``(*, m, n)``.
+        Name of the parameter or buffer: a matrix or a batch of matrices, shape ``(*, m, n)``.
     orthogonal_map : {'matrix_exp', 'cayley', 'householder'}, optional
-        How free numbers become an orthogonal matrix: ``exp(A)`` or ``(I + A/2)(I - A/2)⁻¹`` of a
-        skew-symmetric ``A``, or a product of reflections (not for complex ones). Default:
+        Map from free parameters to an orthogonal matrix: ``exp(A)`` or ``(I + A/2)(I - A/2)⁻¹`` of
+        a skew-symmetric ``A``, or a product of reflections (not for complex matrices). Default:
         'matrix_exp' for square or complex matrices, else 'householder'.
     use_trivialization : bool, default True
-        Multiply by a constant orthogonal matrix, from which training starts: the matrix can be
-        assigned to with any map. Costs a matrix more.
+        Multiply by a constant orthogonal matrix, at which training starts. This allows assignment
+        with any map, and stores an additional matrix.
 
     Returns
     -------
     Module
-        ``module``. Its matrix now is the orthogonal one of a QR decomposition of what it was,
-        except where an exponential or Cayley map without trivialization takes it as its free
-        numbers.
+        ``module``. Its matrix becomes the orthogonal factor of its QR decomposition; an exponential
+        or Cayley map without trivialization instead uses the old matrix as free parameters.
 
     Raises
     ------
     ValueError
-        If there is no such matrix, or no such map.
+        If there is no such matrix or no such map.
     """
     weight = _tensor_of(module, name)
     if weight.ndim < 2:
@@ -104,17 +101,17 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """Train the norms of a weight apart from its direction: ``w = g * v / |v|``.
+    """Separate the norm of a weight from its direction: ``w = g * v / |v|``.
 
     Parameters
     ----------
     module : Module
         Changed in place: ``parametrizations.<name>.original0`` is ``g``, ``original1`` is ``v``.
-        It also loads a state dict of `nn.utils.weight_norm`.
+        State dicts of `nn.utils.weight_norm` can be loaded.
     name : str, default 'weight'
-        Its parameter.
+        Name of the parameter.
     dim : int, optional, default 0
-        There is one norm for each slice along this dimension; None: one for all.
+        The dimension whose slices have a norm each; None means a single norm.
 
     Returns
     -------
@@ -201,14 +198,15 @@ def spectral_norm(
     Parameters
     ----------
     module : Module
-        Changed in place. In training mode every read of the weight follows the singular value by
-        the power method.
+        Changed in place. In training mode, each access to the weight runs steps of the power
+        method.
     name : str, default 'weight'
-        Its parameter; more than two dimensions are made a matrix, of one the norm is taken.
+        Name of the parameter. More than two dimensions are flattened to a matrix; a vector is
+        divided by its norm.
     n_power_iterations : int, default 1
-        Steps of the power method for each read.
+        Steps of the power method for each access.
     eps : float, default 1e-12
-        The least norm to divide by.
+        Lower bound of the norm.
     dim : int, optional
         The dimension of the outputs; default: 1 for transposed convolutions, else 0.
 
@@ -220,9 +218,9 @@ def spectral_norm(
     Raises
     ------
     ValueError
-        If there is no such parameter, or there are no iterations.
+        If there is no such parameter, or if ``n_power_iterations`` is not positive.
     IndexError
-        If ``dim`` is none of the weight's.
+        If ``dim`` is not a dimension of the weight.
     """
     weight = _tensor_of(module, name)
     with no_grad():

@@ -1,6 +1,4 @@
-"""Parameters and buffers that are functions of others: a module computes its weight from what is
-trained, whenever the weight is read.
-"""
+"""Parameters and buffers that are computed from others on each access."""
 
 from __future__ import annotations
 
@@ -38,8 +36,8 @@ _cache: dict[tuple[int, str], Tensor] = {}
 def cached() -> Iterator[None]:
     """Compute every parametrized tensor at most once within the block.
 
-    What is read again is the same tensor; it is computed anew after it was assigned to. Leaving the
-    outermost block forgets them.
+    Further accesses return the same tensor, until it is assigned to. Leaving the outermost block
+    clears the cache.
     """
     global _cache, _cache_enabled
     _cache_enabled += 1
@@ -94,25 +92,25 @@ def _inject_property(module: Module, tensor_name: str) -> None:
 def register_parametrization(
     module: M, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> M:
-    """Let a parameter or buffer of a module be ``parametrization(original)``.
+    """Replace a parameter or buffer of a module by ``parametrization(original)``.
 
-    The tensor becomes a property of the module's new class; what was trained moves to
+    The tensor becomes a property of a new class of the module, and the original parameter moves to
     ``module.parametrizations.<tensor_name>.original``. Several parametrizations are applied in the
-    order in which they were registered.
+    order of their registration.
 
     Parameters
     ----------
     module : Module
         Changed in place.
     tensor_name : str
-        The name of its parameter or buffer.
+        Name of the parameter or buffer.
     parametrization : Module
         Its ``forward`` returns a tensor of the same shape and dtype. If it has ``right_inverse``,
-        the original is that of the present value, so that the tensor keeps it, and the tensor can
-        be assigned to. A ``right_inverse`` that returns several tensors makes several originals,
-        all of which ``forward`` takes.
+        the original is computed by it, so that the tensor keeps its value, and the tensor can be
+        assigned to. A ``right_inverse`` that returns several tensors creates several originals,
+        which are all passed to ``forward``.
     unsafe : bool, default False
-        Allow shape and dtype to change, and check nothing.
+        Allow changes of shape and dtype, and skip all checks.
 
     Returns
     -------
@@ -122,8 +120,7 @@ def register_parametrization(
     Raises
     ------
     ValueError
-        If the module has no such tensor, or the parametrization does not keep kind, shape and
-        dtype.
+        If the module has no such tensor, or if the parametrization changes type, shape or dtype.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -175,7 +172,7 @@ def _append(module: Module, tensor_name: str, parametrization: Any, unsafe: bool
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Return whether a module has parametrizations, or whether its tensor ``tensor_name`` has."""
+    """Return whether a module, or its tensor ``tensor_name``, has parametrizations."""
     found = getattr(module, "parametrizations", None)
     if not isinstance(found, ModuleDict):
         return False
@@ -184,16 +181,16 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 @restoring()
 def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
-    """Make a parametrized tensor a plain parameter or buffer again.
+    """Turn a parametrized tensor back into a plain parameter or buffer.
 
     Parameters
     ----------
     module : Module
-        Changed in place; of its old class again when the last parametrization goes.
+        Changed in place; gets its old class back when it has no more parametrizations.
     tensor_name : str
         The name of the tensor.
     leave_parametrized : bool, default True
-        Keep the value that it has now; otherwise that of the original.
+        Whether to keep the current value instead of the original.
 
     Returns
     -------
@@ -203,7 +200,8 @@ def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: boo
     Raises
     ------
     ValueError
-        If the tensor is not parametrized, or has several originals of which none is its value.
+        If the tensor is not parametrized, or has several originals and ``leave_parametrized`` is
+        False.
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(
@@ -241,14 +239,14 @@ def type_before_parametrizations(module: Module) -> type:
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Parametrize ``to_module`` as ``from_module`` is, with the same originals.
+    """Copy the parametrizations of ``from_module`` to ``to_module``, with the same originals.
 
     Parameters
     ----------
     from_module, to_module : Module
-        Source and target. Parametrizations that the target has stay, and more are appended.
+        Source and target. The copies are appended to the parametrizations of the target.
     tensor_name : str, optional
-        Only that of this tensor.
+        Copy only the parametrizations of this tensor.
 
     Returns
     -------

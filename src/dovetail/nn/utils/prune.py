@@ -1,4 +1,4 @@
-"""Pruning: setting weights of a module to zero for good, at random, or the least important."""
+"""Pruning: permanently zeroing weights of a module, at random or by importance."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ M = TypeVar("M", bound=Module)
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, but has the mask."""
+    """Prunes nothing, but creates a mask."""
 
     PRUNING_TYPE = "unstructured"
 
@@ -61,7 +61,7 @@ class _OfAmount(BasePruningMethod):
     Parameters
     ----------
     amount : int or float
-        Their number, or their share between 0 and 1.
+        Number of elements or slices, or their fraction between 0 and 1.
     """
 
     def __init__(self, amount: int | float) -> None:
@@ -98,7 +98,7 @@ class RandomUnstructured(_Unstructured):
     Parameters
     ----------
     amount : int or float
-        Their number, or their share between 0 and 1.
+        Number of elements or slices, or their fraction between 0 and 1.
     """
 
     def _scores(self, t: Tensor) -> Tensor:
@@ -106,12 +106,12 @@ class RandomUnstructured(_Unstructured):
 
 
 class L1Unstructured(_Unstructured):
-    """Prunes the elements with the least absolute values.
+    """Prunes the elements with the smallest absolute values.
 
     Parameters
     ----------
     amount : int or float
-        Their number, or their share between 0 and 1.
+        Number of elements or slices, or their fraction between 0 and 1.
     """
 
     def _scores(self, t: Tensor) -> Tensor:
@@ -149,7 +149,7 @@ class RandomStructured(_Structured):
     Parameters
     ----------
     amount : int or float
-        Their number, or their share between 0 and 1.
+        Number of elements or slices, or their fraction between 0 and 1.
     dim : int, default -1
         The dimension.
     """
@@ -159,12 +159,12 @@ class RandomStructured(_Structured):
 
 
 class LnStructured(_Structured):
-    """Prunes the slices along a dimension with the least norms.
+    """Prunes the slices along a dimension with the smallest norms.
 
     Parameters
     ----------
     amount : int or float
-        Their number, or their share between 0 and 1.
+        Number of elements or slices, or their fraction between 0 and 1.
     n : int, float or 'fro'
         The order of the norm.
     dim : int, default -1
@@ -180,12 +180,12 @@ class LnStructured(_Structured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes what a mask says.
+    """Prunes the elements for which a mask is 0.
 
     Parameters
     ----------
     mask : Tensor
-        0 for what is pruned; of the shape of the tensor.
+        The mask, of the shape of the tensor; 0 for elements to prune.
     """
 
     PRUNING_TYPE = "global"
@@ -205,14 +205,14 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: M, name: str) -> M:
-    """Give a parameter a mask of ones.
+    """Add a mask of ones to a parameter.
 
     Parameters
     ----------
     module : Module
         Changed in place, and returned.
     name : str
-        Its parameter.
+        Name of the parameter.
     """
     Identity.apply(module, name)
     return module
@@ -226,9 +226,9 @@ def random_unstructured(module: M, name: str, amount: int | float) -> M:
     module : Module
         Changed in place, and returned.
     name : str
-        Its parameter.
+        Name of the parameter.
     amount : int or float
-        The number of elements, or their share between 0 and 1.
+        The number of elements, or their fraction between 0 and 1.
     """
     RandomUnstructured.apply(module, name, amount)
     return module
@@ -237,16 +237,16 @@ def random_unstructured(module: M, name: str, amount: int | float) -> M:
 def l1_unstructured(
     module: M, name: str, amount: int | float, importance_scores: Tensor | None = None
 ) -> M:
-    """Prune the elements of a parameter with the least absolute values.
+    """Prune the elements of a parameter with the smallest absolute values.
 
     Parameters
     ----------
     module : Module
         Changed in place, and returned.
     name : str
-        Its parameter.
+        Name of the parameter.
     amount : int or float
-        The number of elements, or their share between 0 and 1.
+        The number of elements, or their fraction between 0 and 1.
     importance_scores : Tensor, optional
         Tensor of the same shape whose absolute values are used instead.
     """
@@ -255,7 +255,9 @@ def l1_unstructured(
 
 
 def random_structured(module: M, name: str, amount: int | float, dim: int) -> M:
-    """Prune slices of a parameter along ``dim`` at random; the rest as `random_unstructured`."""
+    """Prune slices of a parameter along ``dim`` at random; the other arguments are those of
+    `random_unstructured`.
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -268,8 +270,8 @@ def ln_structured(
     dim: int,
     importance_scores: Tensor | None = None,
 ) -> M:
-    """Prune the slices of a parameter along ``dim`` with the least norms of order ``n``; the rest
-    as `l1_unstructured`.
+    """Prune the slices of a parameter along ``dim`` with the smallest norms of order ``n``; the
+    other arguments are those of `l1_unstructured`.
     """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
@@ -294,16 +296,17 @@ def global_unstructured(
     parameters : iterable of (Module, str)
         Modules and the names of their parameters.
     pruning_method : type
-        An unstructured one, such as `L1Unstructured`.
+        An unstructured method such as `L1Unstructured`.
     importance_scores : dict, optional
-        Values to compute the mask from instead, for some of the parameters.
+        Values to compute the mask from, for some of the parameters.
     **kwargs
         Arguments of the method, such as ``amount``.
 
     Raises
     ------
     TypeError
-        If ``parameters`` is not iterable, ``importance_scores`` no dict, or the method structured.
+        If ``parameters`` is not iterable, ``importance_scores`` is not a dict, or the method is
+        structured.
     """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
@@ -333,12 +336,12 @@ def global_unstructured(
 
 
 def remove(module: M, name: str) -> M:
-    """Make pruning of a parameter final: it has its present value, and no mask.
+    """Make the pruning of a parameter permanent: it keeps its current value and loses its mask.
 
     Raises
     ------
     ValueError
-        If it is not pruned.
+        If the parameter is not pruned.
     """
     method = _forget_method(module, name)
     if method is None:

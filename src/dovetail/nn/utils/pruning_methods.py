@@ -1,4 +1,4 @@
-"""What methods of pruning have in common: a mask beside the original tensor, and their sequence."""
+"""Common parts of pruning methods: the mask, the original tensor, and sequences of methods."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..modules.module import Module
 
 
 class BasePruningMethod(ABC):
-    """A method of pruning: define `compute_mask` in a subclass, and ``PRUNING_TYPE``.
+    """Base class of pruning methods: a subclass defines `compute_mask` and ``PRUNING_TYPE``.
 
-    Applied to ``weight``, a module has the parameter ``weight_orig`` and the buffer
-    ``weight_mask``; before every forward ``weight`` is their product.
+    A module whose ``weight`` is pruned has the parameter ``weight_orig`` and the buffer
+    ``weight_mask``; every forward first sets ``weight`` to their product.
 
     Attributes
     ----------
     PRUNING_TYPE : {'unstructured', 'structured', 'global'}
-        Whether it sees the elements that are left, the slices along its ``dim`` that are left, or
+        Whether the method gets the remaining elements, the remaining slices along its ``dim``, or
         everything.
     """
 
@@ -34,7 +34,7 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """Return the mask of ``t``: 0 where it is pruned, or ``default_mask`` is 0.
+        """Return the mask of ``t``: 0 where ``t`` is pruned or ``default_mask`` is 0.
 
         Parameters
         ----------
@@ -60,14 +60,15 @@ class BasePruningMethod(ABC):
         importance_scores: Tensor | None = None,
         **kwargs: Any,
     ) -> BasePruningMethod:
-        """Prune a tensor of a module by this method, made of the other arguments.
+        """Prune a tensor of a module by this method, created from the other arguments.
 
         Parameters
         ----------
         module : Module
             Changed in place.
         name : str
-            Its parameter; if it is pruned already, a `PruningContainer` takes both methods.
+            Name of the parameter; if it is pruned already, a `PruningContainer` combines both
+            methods.
         importance_scores : Tensor, optional
             Values to compute the mask from; default: the parameter.
         """
@@ -123,7 +124,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(scores, default_mask=mask)
 
     def remove(self, module: Module) -> None:
-        """Make the pruned tensor a parameter again: pruning is final."""
+        """Turn the pruned tensor into a plain parameter: pruning becomes permanent."""
         name = self._tensor_name
         weight = self.apply_mask(module)
         original: Any = module._parameters[name + "_orig"]
@@ -136,7 +137,7 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods, applied one after the other to the same tensor.
+    """Several methods, applied in order to the same tensor.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ class PruningContainer(BasePruningMethod):
         Raises
         ------
         TypeError
-            If it is none.
+            If the argument is not a module.
         ValueError
             If it is for another tensor.
         """
@@ -183,7 +184,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """Return ``default_mask`` with what the last method prunes of what is left."""
+        """Return ``default_mask`` with the last method applied to the remaining elements."""
         method: Any = self._pruning_methods[-1]
         mask = default_mask.clone().to(dtype=t.dtype)
         if method.PRUNING_TYPE == "unstructured":

@@ -50,8 +50,8 @@ def pack_padded_sequence(
     batch_first : bool, default False
         Whether the batch is the first dimension of ``input``.
     enforce_sorted : bool, default True
-        Require the longest sequence first; otherwise they are sorted here, and the permutation is
-        noted in the result.
+        Require the longest sequence first; otherwise the sequences are sorted, and the permutation
+        is stored in the result.
 
     Returns
     -------
@@ -61,8 +61,8 @@ def pack_padded_sequence(
     Raises
     ------
     RuntimeError
-        If ``lengths`` are not one for each sequence, not positive, or (with ``enforce_sorted``) not
-        sorted.
+        If the number of ``lengths`` is wrong, or if they are not positive or (with
+        ``enforce_sorted``) not sorted.
     """
     if not isinstance(lengths, Tensor):
         lengths = aten.as_tensor(lengths, dtype=int64, device="cpu")
@@ -92,7 +92,7 @@ def pad_packed_sequence(
     padding_value : float, default 0.0
         Value after the end of a sequence.
     total_length : int, optional
-        The length to pad to; default: that of the longest.
+        The length to pad to; default: the length of the longest sequence.
 
     Returns
     -------
@@ -130,24 +130,24 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Stack sequences of several lengths, each padded to that of the longest.
+    """Stack sequences of several lengths, padded to the longest one.
 
     Parameters
     ----------
     sequences : iterable of Tensor
-        Shapes ``(length, *)`` that differ in the length only; also one tensor of them.
+        Shapes ``(length, *)`` that differ in the length only; or a single tensor of them.
     batch_first : bool, default False
         Return shape ``(batch, length, *)`` instead of ``(length, batch, *)``.
     padding_value : float, default 0.0
         Value to fill with.
     padding_side : {'right', 'left'}
-        Whether to put it behind the end of a sequence, or before its beginning.
+        Whether to pad after the end of a sequence, or before its beginning.
 
     Raises
     ------
     RuntimeError
-        If ``sequences`` is not iterable or empty, the shapes do not fit, or ``padding_side`` is
-        unknown.
+        If ``sequences`` is not iterable or is empty, if the shapes are incompatible, or if
+        ``padding_side`` is unknown.
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(

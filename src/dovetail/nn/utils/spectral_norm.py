@@ -1,4 +1,4 @@
-"""Spectral normalisation of old, which computes the weight before every forward; see
+"""Deprecated spectral normalisation, which computes the weight before every forward; see
 `parametrizations.spectral_norm`.
 """
 
@@ -28,7 +28,7 @@ M = TypeVar("M", bound=Module)
 
 
 class SpectralNorm:
-    """The hook that computes ``<name>`` of ``<name>_orig``, with the singular vectors ``<name>_u``
+    """The hook that computes ``<name>`` from ``<name>_orig`` and the singular vectors ``<name>_u``
     and ``<name>_v``.
 
     Parameters
@@ -40,12 +40,12 @@ class SpectralNorm:
     dim : int, default 0
         The dimension of the outputs.
     eps : float, default 1e-12
-        The least norm to divide by.
+        Lower bound of the norm.
 
     Raises
     ------
     ValueError
-        If there are no iterations.
+        If ``n_power_iterations`` is not positive.
     """
 
     # How state dicts are laid out; before 1 they had the weight, and no v.
@@ -70,8 +70,8 @@ class SpectralNorm:
 
     @restoring()
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
-        """Return the weight divided by its greatest singular value, which is followed first if
-        ``do_power_iteration``.
+        """Return the weight divided by its greatest singular value, after steps of the power method
+        if ``do_power_iteration``.
         """
         weight: Tensor = getattr(module, self.name + "_orig")
         u: Tensor = getattr(module, self.name + "_u")
@@ -88,7 +88,7 @@ class SpectralNorm:
 
     @restoring()
     def remove(self, module: Module) -> None:
-        """Put a parameter with the present weight in place of the original."""
+        """Replace the original by a parameter with the current weight."""
         with no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         for ending in ("", "_u", "_v", "_orig"):
@@ -108,7 +108,7 @@ class SpectralNorm:
     def apply(
         module: Module, name: str, n_power_iterations: int, dim: int, eps: float
     ) -> SpectralNorm:
-        """Put the hook on a module, and the original and the vectors in place of the weight."""
+        """Register the hook on a module, and replace the weight by the original and the vectors."""
         tables = module._hooks
         for each in () if tables is None else tables.forward_pre.values():
             if isinstance(each.function, SpectralNorm) and each.function.name == name:
@@ -142,7 +142,7 @@ class SpectralNorm:
 
 
 class SpectralNormLoadStateDictPreHook:
-    """Brings state dicts of old, with the weight and without ``v``, to the present layout."""
+    """Converts old state dicts, with the weight and without ``v``, to the current layout."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -177,7 +177,7 @@ class SpectralNormLoadStateDictPreHook:
 
 
 class SpectralNormStateDictHook:
-    """Notes the layout in the metadata of a state dict."""
+    """Records the layout in the metadata of a state dict."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -201,19 +201,19 @@ def spectral_norm(
 ) -> M:
     """Divide a weight by its greatest singular value before every forward.
 
-    `parametrizations.spectral_norm` does it whenever the weight is read.
+    `parametrizations.spectral_norm` does this on each access to the weight.
 
     Parameters
     ----------
     module : Module
-        Changed in place: it has a parameter ``<name>_orig``, and buffers ``<name>_u``,
+        Changed in place: it gets a parameter ``<name>_orig`` and buffers ``<name>_u`` and
         ``<name>_v``.
     name : str, default 'weight'
         The weight.
     n_power_iterations : int, default 1
         Steps of the power method before each forward in training mode.
     eps : float, default 1e-12
-        The least norm to divide by.
+        Lower bound of the norm.
     dim : int, optional
         The dimension of the outputs; default: 1 for transposed convolutions, else 0.
 
@@ -225,9 +225,9 @@ def spectral_norm(
     Raises
     ------
     RuntimeError
-        If the weight has it already.
+        If the weight already has it.
     ValueError
-        If there are no iterations.
+        If ``n_power_iterations`` is not positive.
     """
     where = output_dimension(module) if dim is None else dim
     SpectralNorm.apply(module, name, n_power_iterations, where, eps)
@@ -235,12 +235,12 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
-    """Undo `spectral_norm`: the weight is a parameter with its present value again.
+    """Undo `spectral_norm`: the weight becomes a plain parameter with its current value.
 
     Raises
     ------
     ValueError
-        If the weight has none.
+        If the weight has no such normalisation.
     """
     hook = forget_forward_pre_hook(module, SpectralNorm, name)
     if hook is None:

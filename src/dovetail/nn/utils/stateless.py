@@ -1,4 +1,4 @@
-"""Calling a module with other parameters and buffers in place of its own."""
+"""Calling a module with replaced parameters and buffers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """`dovetail.func.functional_call` under its name of old; warns."""
+    """`dovetail.func.functional_call` under its old name; warns."""
     warn_user(
         "`dovetail.nn.utils.stateless.functional_call` is deprecated. Please use "
         "`dovetail.func.functional_call` instead, which is a drop-in replacement.",

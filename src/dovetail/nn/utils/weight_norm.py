@@ -1,4 +1,4 @@
-"""Weight normalisation of old, which computes the weight before every forward; see
+"""Deprecated weight normalisation, which computes the weight before every forward; see
 `parametrizations.weight_norm`.
 """
 
@@ -20,14 +20,14 @@ M = TypeVar("M", bound=Module)
 
 
 class WeightNorm:
-    """The hook that computes ``<name>`` of ``<name>_g`` and ``<name>_v``.
+    """The hook that computes ``<name>`` from ``<name>_g`` and ``<name>_v``.
 
     Parameters
     ----------
     name : str
         The weight.
     dim : int, optional
-        There is one norm for each slice along this dimension; None: one for all.
+        The dimension whose slices have a norm each; None means a single norm.
     """
 
     def __init__(self, name: str, dim: int | None) -> None:
@@ -35,14 +35,14 @@ class WeightNorm:
         self.dim = -1 if dim is None else dim
 
     def compute_weight(self, module: Module) -> Any:
-        """Return the weight that the norms and the direction make."""
+        """Return the weight computed from the norms and the direction."""
         norm: Tensor = getattr(module, self.name + "_g")
         direction: Tensor = getattr(module, self.name + "_v")
         return weight_of_norm(direction, norm, self.dim)
 
     @staticmethod
     def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
-        """Put the hook on a module, and the two parameters in place of the weight."""
+        """Register the hook on a module, and replace the weight by the two parameters."""
         if any([isinstance(hook, WeightNorm) and hook.name == name for hook in _hooks(module)]):
             raise RuntimeError(
                 f"Cannot register two weight_norm hooks on the same parameter {name}"
@@ -63,7 +63,7 @@ class WeightNorm:
         return hook
 
     def remove(self, module: Module) -> None:
-        """Put a parameter with the present weight in place of the two."""
+        """Replace the two parameters by one with the current weight."""
         weight = self.compute_weight(module)
         for name in (self.name, self.name + "_g", self.name + "_v"):
             delattr(module, name)
@@ -79,17 +79,17 @@ def _hooks(module: Module) -> list[Any]:
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """Train the norms of a weight apart from its direction; deprecated.
+    """Separate the norm of a weight from its direction; deprecated.
 
     Parameters
     ----------
     module : Module
-        Changed in place: parameters ``<name>_g`` and ``<name>_v`` take the place of the weight,
-        which is computed of them before every forward.
+        Changed in place: parameters ``<name>_g`` and ``<name>_v`` replace the weight, which is
+        computed from them before every forward.
     name : str, default 'weight'
         The weight.
     dim : int, optional, default 0
-        There is one norm for each slice along this dimension; None: one for all.
+        The dimension whose slices have a norm each; None means a single norm.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     Raises
     ------
     RuntimeError
-        If the weight has it already.
+        If the weight already has it.
     """
     warn_user(
         "`dovetail.nn.utils.weight_norm` is deprecated in favor of "
@@ -111,12 +111,12 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 
 
 def remove_weight_norm(module: M, name: str = "weight") -> M:
-    """Undo `weight_norm`: the weight is a parameter with its present value again.
+    """Undo `weight_norm`: the weight becomes a plain parameter with its current value.
 
     Raises
     ------
     ValueError
-        If the weight has none.
+        If the weight has no such normalisation.
     """
     hook = forget_forward_pre_hook(module, WeightNorm, name)
     if hook is None:

@@ -1,4 +1,4 @@
-"""Activation functions as modules; each is applied elementwise unless it says otherwise."""
+"""Activation functions as modules; they are elementwise unless stated otherwise."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ class Softplus(Module):
 
 
 class Softmax(Module):
-    """``exp(input)`` normalised to sum 1 over ``dim``; leaving ``dim`` out is deprecated."""
+    """``exp(input)`` normalised to sum 1 over ``dim``; omitting ``dim`` is deprecated."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()

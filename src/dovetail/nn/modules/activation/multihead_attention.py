@@ -19,8 +19,8 @@ __all__ = ["MultiheadAttention"]
 
 
 class MultiheadAttention(Module):
-    """Each head computes ``softmax(q @ k.T / sqrt(E / num_heads) + mask) @ v`` with projections of
-    queries, keys and values; the results are projected once more.
+    """Multi-head attention: each head computes ``softmax(q @ k.T / sqrt(E / num_heads) + mask) @
+    v`` on projections of queries, keys and values, and the concatenated results are projected.
 
     Parameters
     ----------
@@ -29,13 +29,13 @@ class MultiheadAttention(Module):
     num_heads : int
         Divides ``E``.
     dropout : float, default 0.0
-        Probability with which weights are dropped in training.
+        Probability of dropping an attention weight in training.
     bias : bool, default True
         Whether projections have biases.
     add_bias_kv : bool, default False
-        Whether one key and one value more are learned.
+        Whether to append a learned key and a learned value.
     add_zero_attn : bool, default False
-        Whether a key and a value of zeros are added.
+        Whether to append a key and a value of zeros.
     kdim, vdim : int, optional
         Features of keys and of values. Default: ``E``.
     batch_first : bool, default False
@@ -46,9 +46,10 @@ class MultiheadAttention(Module):
     Attributes
     ----------
     in_proj_weight : Parameter or None
-        ``(3 * E, E)``: of queries, keys and values, one below the other.
+        ``(3 * E, E)``: the stacked projections of queries, keys and values.
     q_proj_weight, k_proj_weight, v_proj_weight : Parameter or None
-        ``(E, E)``, ``(E, kdim)`` and ``(E, vdim)`` in its place, if those are not all ``E``.
+        ``(E, E)``, ``(E, kdim)`` and ``(E, vdim)``; used instead of ``in_proj_weight`` unless
+        ``kdim`` and ``vdim`` are both ``E``.
     in_proj_bias : Parameter or None
         ``(3 * E,)``, initially zeros.
     bias_k, bias_v : Parameter or None
@@ -152,7 +153,7 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """Return what the heads find, and their weights.
+        """Return the attention output, and the attention weights.
 
         Parameters
         ----------
@@ -168,13 +169,13 @@ class MultiheadAttention(Module):
         Tensor
             Tensor of the shape of ``query``.
         Tensor or None
-            The weights ``(N, L, S)``, or ``(N, num_heads, L, S)`` of each head, unless
+            The weights ``(N, L, S)``, or ``(N, num_heads, L, S)`` per head; None if
             ``need_weights`` is False.
 
         Raises
         ------
         AssertionError, RuntimeError
-            If shapes or dtypes do not fit.
+            If shapes or dtypes are incompatible.
         """
         turns = self.batch_first and query.dim() == 3
         if turns:

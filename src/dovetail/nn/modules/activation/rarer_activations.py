@@ -80,7 +80,7 @@ class Hardsigmoid(_InPlace):
 class Hardtanh(Module):
     """The input limited to ``[min_val, max_val]``; ``inplace``: written into the input.
 
-    ``min_value`` and ``max_value`` are deprecated names of both.
+    ``min_value`` and ``max_value`` are deprecated names of these arguments.
 
     Raises
     ------
@@ -168,8 +168,8 @@ class Threshold(Module):
 
 
 class RReLU(Module):
-    """The input where it is positive, else times a slope, drawn between ``lower`` and ``upper``
-    while training; ``inplace``: written into the input.
+    """``input`` where positive, else ``slope * input``; in training, slopes are random numbers
+    between ``lower`` and ``upper``; ``inplace``: written into the input.
     """
 
     def __init__(
@@ -211,7 +211,7 @@ class _Shrink(Module):
 
 
 class Hardshrink(_Shrink):
-    """0 where the size of the input is at most ``lambd``, else the input."""
+    """0 if ``|input|`` is at most ``lambd``, else the input."""
 
     def forward(self, input: Tensor) -> Tensor:
         result: Tensor = F.hardshrink(input, self.lambd)
@@ -219,7 +219,7 @@ class Hardshrink(_Shrink):
 
 
 class Softshrink(_Shrink):
-    """The input moved towards 0 by ``lambd``."""
+    """The input moved towards 0 by ``lambd``, stopping at 0."""
 
     def forward(self, input: Tensor) -> Tensor:
         result: Tensor = F.softshrink(input, self.lambd)
@@ -241,7 +241,7 @@ class Tanhshrink(Module):
 
 
 class Softmin(Module):
-    """`Softmax` of the negative input; leaving ``dim`` out is deprecated."""
+    """`Softmax` of the negative input; omitting ``dim`` is deprecated."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()

@@ -24,7 +24,7 @@ class _NormBase(Module):
     num_features : int
         How many channels there are: dimension 1 of the input.
     eps : float, default 1e-5
-        Added to the variance.
+        Value added to the variance.
     momentum : float, optional
         The share of a batch in the running statistics; None: all batches count alike.
     affine : bool

@@ -1,4 +1,4 @@
-"""Batch normalization that takes its channels from its first input."""
+"""Batch normalization that infers its channels from the first input."""
 
 from __future__ import annotations
 
@@ -74,21 +74,21 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
-    """`BatchNorm1d` whose ``num_features`` are the channels of the first input."""
+    """`BatchNorm1d` whose ``num_features`` is inferred from the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = BatchNorm1d
     dims = BatchNorm1d.dims
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
-    """`BatchNorm2d` whose ``num_features`` are the channels of the first input."""
+    """`BatchNorm2d` whose ``num_features`` is inferred from the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = BatchNorm2d
     dims = BatchNorm2d.dims
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
-    """`BatchNorm3d` whose ``num_features`` are the channels of the first input."""
+    """`BatchNorm3d` whose ``num_features`` is inferred from the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = BatchNorm3d
     dims = BatchNorm3d.dims

@@ -1,4 +1,4 @@
-"""Batch normalisation with the statistics of all processes, of which there is one."""
+"""Batch normalisation with the statistics of all processes; here, of one process."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = ["SyncBatchNorm"]
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation of ``(N, C, …)``. In PyTorch processes share their statistics; here each
-    has its own, as it has there without a process group.
+    """Batch normalisation of ``(N, C, …)``. In PyTorch, processes share their statistics; here each
+    process has its own, as in PyTorch without a process group.
 
     Parameters
     ----------
     num_features, eps, momentum, affine, track_running_stats, device, dtype, bias
         As for `BatchNorm1d`.
     process_group : optional
-        Kept, and without effect.
+        Accepted and ignored.
 
     Raises
     ------
     ValueError
-        When called: for an input of less than two dimensions, or without channels.
+        When called, for an input with fewer than two dimensions or without channels.
     """
 
     def __init__(
@@ -55,8 +55,8 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: object = None) -> Module:
-        """Return `module` with every batch normalisation within it replaced by one of these, of
-        the same parameters and statistics.
+        """Return `module` with every batch normalisation replaced by a `SyncBatchNorm` with the
+        same parameters and statistics.
         """
         made = module
         if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):

@@ -95,12 +95,12 @@ class _Numbered(Module):
 
 
 class Sequential(_Numbered):
-    """Call modules one after the other, each with the output of the one before.
+    """Call modules in order, each with the output of the previous one.
 
     Parameters
     ----------
     *args : Module, or one mapping of str to Module
-        Named "0", "1", …, or as in the mapping.
+        Modules named "0", "1", …, or by the keys of the mapping.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -134,7 +134,7 @@ class Sequential(_Numbered):
         Raises
         ------
         AssertionError
-            If it is none.
+            If the argument is not a module.
         IndexError
             If ``index`` is out of range.
         """
@@ -202,7 +202,7 @@ class ModuleList(_Numbered):
     Parameters
     ----------
     modules : iterable of Module, optional
-        The first elements.
+        The initial elements.
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -262,7 +262,7 @@ class ModuleDict(Module):
     Parameters
     ----------
     modules : mapping or iterable of pairs, optional
-        The first entries.
+        The initial entries.
     """
 
     def __init__(
@@ -354,7 +354,7 @@ def pairs_of(name: str, entries: object) -> list[tuple[str, Any]]:
 
 
 class Container(Module):
-    """A module with the submodules that are given by name; deprecated, as `Module` is one."""
+    """A module whose submodules are passed as keywords; deprecated in favour of `Module`."""
 
     def __init__(self, **kwargs: Module) -> None:
         super().__init__()

@@ -17,12 +17,13 @@ __all__ = ["ParameterDict", "ParameterList"]
 
 
 class ParameterList(Module):
-    """A list whose tensors become parameters, named "0", "1", …; other values are kept as they are.
+    """A list that registers its tensors as parameters "0", "1", …; other values are stored
+    unchanged.
 
     Parameters
     ----------
     values : iterable, optional
-        The first elements.
+        The initial elements.
     """
 
     def __init__(self, values: Iterable[object] | None = None) -> None:
@@ -100,13 +101,13 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary whose tensors become parameters under their keys; other values are kept as they
-    are.
+    """A dictionary that registers its tensors as parameters under their keys; other values are
+    stored unchanged.
 
     Parameters
     ----------
     parameters : mapping or iterable of pairs, optional
-        The first entries.
+        The initial entries.
     """
 
     def __init__(self, parameters: object = None) -> None:
@@ -164,11 +165,11 @@ class ParameterDict(Module):
         return self
 
     def copy(self) -> ParameterDict:
-        """Return another one with the same values."""
+        """Return a copy with the same values."""
         return ParameterDict(self.items())
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """Return the value of ``key``; if there is none, it is ``default`` from now on."""
+        """Return the value of ``key``; if it is missing, set it to ``default`` first."""
         if key not in self:
             self[key] = default
         return self[key]
@@ -181,7 +182,7 @@ class ParameterDict(Module):
         return key, self.pop(key)
 
     def fromkeys(self, keys: Iterable[str], default: object = None) -> ParameterDict:
-        """Return another one that has ``default`` under all ``keys``."""
+        """Return a new dictionary with ``default`` under all ``keys``."""
         return ParameterDict([(key, default) for key in keys])
 
     def get(self, key: str, default: object = None) -> Any:
@@ -214,8 +215,8 @@ class ParameterDict(Module):
     def update(self, parameters: object) -> None:
         """Add entries, replacing those with the same key.
 
-        Those of a mapping come in the order of their keys, as in PyTorch; those of an OrderedDict,
-        a ParameterDict or pairs in their own.
+        As in PyTorch, the entries of a mapping are sorted by key; an OrderedDict, a ParameterDict
+        or pairs keep their order.
 
         Raises
         ------

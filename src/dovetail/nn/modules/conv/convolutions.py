@@ -179,18 +179,19 @@ class Conv1d(_Direct):
     Parameters
     ----------
     in_channels, out_channels : int
-        Of the input ``(N, in_channels, L)`` and the output ``(N, out_channels, L')``, each also
-        without ``N``.
+        Channels of the input ``(N, in_channels, L)`` and of the output ``(N, out_channels, L')``;
+        ``N`` is optional.
     kernel_size, stride, dilation : int or sequence
-        Elements of the window, how far it moves, and how far its elements are apart.
+        Size of the window, its step, and the distance between its elements.
     padding : int, sequence, 'same' or 'valid', default 0
-        What is added on both sides; 'same' keeps the size, for a stride of 1.
+        Number of elements padded on both sides; 'same' keeps the size and requires a stride of 1.
     groups : int, default 1
-        Input and output channels are split into so many groups, each connected with its own.
+        Number of groups of channels; each group of output channels depends on one group of input
+        channels.
     bias : bool, default True
         Whether to add a bias.
     padding_mode : {'zeros', 'reflect', 'replicate', 'circular'}
-        What is added.
+        Kind of padding.
     device, dtype : optional
         Device and dtype of the parameters; default: the default device and dtype.
 
@@ -205,7 +206,7 @@ class Conv1d(_Direct):
     Raises
     ------
     ValueError
-        For channels that `groups` do not divide, or an unknown padding.
+        If ``groups`` does not divide the channels, or for an unknown padding.
     """
 
     _ndim = 1
@@ -305,14 +306,15 @@ class ConvTranspose1d(_ConvTransposeNd):
     Parameters
     ----------
     in_channels, out_channels : int
-        Of the input ``(N, in_channels, L)`` and the output ``(N, out_channels, L')``, each also
-        without ``N``.
+        Channels of the input ``(N, in_channels, L)`` and of the output ``(N, out_channels, L')``;
+        ``N`` is optional.
     kernel_size, stride, padding, dilation, groups, bias, device, dtype
-        As for `Conv1d`, of the convolution that goes the other way.
+        As for `Conv1d`; they describe the convolution in the other direction.
     output_padding : int or sequence, default 0
-        What is added behind the output: a convolution with a stride maps several sizes to one.
+        Number of elements added at the end of the output: a strided convolution maps several sizes
+        to the same size.
     padding_mode : {'zeros'}
-        There is no other.
+        No other mode is supported.
 
     Attributes
     ----------
@@ -325,7 +327,8 @@ class ConvTranspose1d(_ConvTransposeNd):
     Raises
     ------
     ValueError
-        For channels that `groups` do not divide, or, when called, an `output_size` that cannot be.
+        If ``groups`` does not divide the channels, or, when called, for an impossible
+        ``output_size``.
     """
 
     _ndim = 1

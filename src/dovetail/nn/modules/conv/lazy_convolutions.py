@@ -1,4 +1,4 @@
-"""Convolutions, transposed or not, that take their channels from their first input."""
+"""Convolutions, transposed or not, that infer their channels from the first input."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class _LazyConvXdMixin(LazyModuleMixin, _ConvNd):
             self.bias = parameter.UninitializedParameter(**made)
 
     def reset_parameters(self) -> None:
-        """Draw new initial values, once there are parameters."""
+        """Draw new initial values, once the parameters are materialized."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()
 
     @restoring()
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Give the parameters their shapes.
+        """Materialize the parameters.
 
         Raises
         ------
@@ -136,36 +136,36 @@ class _LazyTransposed(_LazyConvXdMixin):
 
 
 class LazyConv1d(_LazyDirect, Conv1d):
-    """`Conv1d` whose ``in_channels`` are inferred from the first input."""
+    """`Conv1d` whose ``in_channels`` is inferred from the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = Conv1d
 
 
 class LazyConv2d(_LazyDirect, Conv2d):
-    """`Conv2d` whose ``in_channels`` are inferred from the first input."""
+    """`Conv2d` whose ``in_channels`` is inferred from the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = Conv2d
 
 
 class LazyConv3d(_LazyDirect, Conv3d):
-    """`Conv3d` whose ``in_channels`` are inferred from the first input."""
+    """`Conv3d` whose ``in_channels`` is inferred from the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = Conv3d
 
 
 class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
-    """`ConvTranspose1d` whose ``in_channels`` are those of the first input."""
+    """`ConvTranspose1d` whose ``in_channels`` is inferred from the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
-    """`ConvTranspose2d` whose ``in_channels`` are those of the first input."""
+    """`ConvTranspose2d` whose ``in_channels`` is inferred from the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
-    """`ConvTranspose3d` whose ``in_channels`` are those of the first input."""
+    """`ConvTranspose3d` whose ``in_channels`` is inferred from the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = ConvTranspose3d

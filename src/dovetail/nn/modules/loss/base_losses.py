@@ -1,4 +1,4 @@
-"""What all losses have: how elements are combined, and the deprecated flags that said it once."""
+"""Base class of losses: the reduction, and the deprecated flags for it."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """`NLLLoss` by its old name; deprecated."""
+    """Deprecated alias of `NLLLoss`."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class CrossEntropyLoss(_WeightedLoss):
     reduction : {'mean', 'sum', 'none'}
         Reduction over the elements.
     label_smoothing : float, default 0.0
-        Within [0, 1]: how far to mix the targets with the uniform distribution.
+        Weight of the uniform distribution that is mixed into the targets, within [0, 1].
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class KLDivLoss(_Loss):
     reduction : {'mean', 'batchmean', 'sum', 'none'}
         Reduction over the elements; 'batchmean' divides the sum by the size of the batch.
     log_target : bool, default False
-        Whether the target is given as logarithms.
+        Whether the target contains log-probabilities.
     """
 
     def __init__(
@@ -192,17 +192,17 @@ class KLDivLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """Minus the logarithm of the probability of sequences of labels, over all alignments; see
+    """Negative log likelihood of label sequences, summed over all alignments; see
     `functional.ctc_loss`.
 
     Parameters
     ----------
     blank : int, default 0
-        The class that is no label.
+        The class that represents no label.
     reduction : {'mean', 'sum', 'none'}
-        Reduction over the samples; 'mean' divides each by the length of its target first.
+        Reduction over the samples; 'mean' first divides each loss by the length of its target.
     zero_infinity : bool, default False
-        Whether targets that do not fit into their input give 0.
+        Whether the loss of targets that are too long for their input is 0 instead of infinite.
     """
 
     def __init__(

@@ -17,18 +17,18 @@ __all__ = ["LinearCrossEntropyLoss"]
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """Cross entropy between logits, which a linear map makes of inputs, and classes.
+    """Cross entropy between the logits computed by a linear layer, and classes.
 
     Parameters
     ----------
     in_features : int
-        Of the input ``(N, in_features)`` or ``(in_features)``.
+        Features of the input ``(N, in_features)`` or ``(in_features)``.
     num_classes : int
         ``C``
     out_features : tuple of int, default ()
         ``d1, …`` of the logits ``(N, C, d1, …)``.
     bias : bool, default False
-        Whether the map has a bias.
+        Whether the linear layer has a bias.
     device, dtype : optional
         Device and dtype of the parameters; default: the default device and dtype.
     reduction, weight, ignore_index, label_smoothing, options
@@ -42,7 +42,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     Raises
     ------
     RuntimeError
-        For a weight of another size, or a label smoothing out of range.
+        For a weight of the wrong size, or a label smoothing out of range.
     """
 
     def __init__(

@@ -45,7 +45,7 @@ class HingeEmbeddingLoss(_MarginLoss):
     Parameters
     ----------
     margin : float, default 1.0
-        From here on a distance of what is unlike costs nothing.
+        Distance from which the loss of dissimilar pairs is 0.
     reduction : {'mean', 'sum', 'none'}
         Reduction over the elements.
     """
@@ -69,7 +69,7 @@ class MarginRankingLoss(_MarginLoss):
     Parameters
     ----------
     margin : float, default 0.0
-        By how much the first is to be before the second.
+        Margin by which the first score should exceed the second.
     reduction : {'mean', 'sum', 'none'}
         Reduction over the elements.
     """
@@ -87,7 +87,7 @@ class CosineEmbeddingLoss(_MarginLoss):
     Parameters
     ----------
     margin : float, default 0.0
-        Up to here a similarity of what is unlike costs nothing; between -1 and 1.
+        Cosine up to which the loss of dissimilar pairs is 0; between -1 and 1.
     reduction : {'mean', 'sum', 'none'}
         Reduction over the samples.
     """
@@ -134,9 +134,9 @@ class MultiMarginLoss(_WeightedLoss):
     Parameters
     ----------
     p : {1, 2}
-        Power of a difference.
+        Exponent of the differences.
     margin : float, default 1.0
-        By how much the right class is to be before each other.
+        Margin by which the score of the target should exceed the others.
     weight : Tensor, optional
         ``(C)``: the weight of each class; a buffer.
     reduction : {'mean', 'sum', 'none'}
@@ -145,7 +145,7 @@ class MultiMarginLoss(_WeightedLoss):
     Raises
     ------
     ValueError
-        For another power, or a weight that is not a vector.
+        For another exponent, or a weight that is not a vector.
     """
 
     def __init__(
@@ -180,19 +180,20 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``, for distances of the p-norm.
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``, where d is the distance in
+    the p-norm.
 
     Parameters
     ----------
     margin : float, default 1.0
-        By how much the negative is to be farther off; greater than 0.
+        Margin between both distances; greater than 0.
     p : float, default 2.0
         Of the norm.
     eps : float, default 1e-6
-        Added to each difference.
+        Value added to each difference.
     swap : bool, default False
-        Whether the distance of positive and negative counts where it is less than that of anchor
-        and negative.
+        Whether to use the distance between positive and negative if it is less than the distance
+        between anchor and negative.
     reduction : {'mean', 'sum', 'none'}
         Reduction over the samples.
 
@@ -240,7 +241,7 @@ class TripletMarginWithDistanceLoss(_Loss):
     distance_function : callable, optional
         Takes two tensors. Default: `PairwiseDistance`.
     margin : float, default 1.0
-        By how much the negative is to be farther off; greater than 0.
+        Margin between both distances; greater than 0.
     swap : bool, default False
         As in `TripletMarginLoss`.
     reduction : {'mean', 'sum', 'none'}

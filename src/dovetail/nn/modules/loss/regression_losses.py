@@ -60,7 +60,7 @@ class HuberLoss(_Loss):
     reduction : {'mean', 'sum', 'none'}
         Reduction over the elements.
     delta : float, default 1.0
-        Boundary between the two formulas; greater than 0.
+        Threshold between the two formulas; greater than 0.
 
     Raises
     ------
@@ -87,9 +87,9 @@ class PoissonNLLLoss(_Loss):
     log_input : bool, default True
         Whether inputs are the logarithms of the means.
     full : bool, default False
-        Whether Stirling's approximation of ``log(target!)`` is added.
+        Whether to add Stirling's approximation of ``log(target!)``.
     eps : float, default 1e-8
-        Added to an input whose logarithm is taken.
+        Value added to an input before its logarithm.
     reduction : {'mean', 'sum', 'none'}
         Reduction over the elements.
     """
@@ -126,7 +126,7 @@ class GaussianNLLLoss(_Loss):
     Parameters
     ----------
     full : bool, default False
-        Whether the constant ``0.5 * log(2 * pi)`` is added.
+        Whether to add the constant ``0.5 * log(2 * pi)``.
     eps : float, default 1e-6
         Lower bound of a variance.
     reduction : {'mean', 'sum', 'none'}

@@ -1,4 +1,4 @@
-"""What becomes of Parameter objects when a module is moved or cast."""
+"""Treatment of Parameter objects when a module is moved or cast."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ _swaps = False
 
 
 def set_overwrite_module_params_on_conversion(value: bool) -> None:
-    """Say whether conversions of modules put new Parameter objects in place of the old, instead
-    of giving these new data. Default: False.
+    """Set whether conversions of modules create new Parameter objects instead of changing the data
+    of the old ones. Default: False.
     """
     global _overwrites
     _overwrites = value
@@ -20,8 +20,9 @@ def get_overwrite_module_params_on_conversion() -> bool:
 
 
 def set_swap_module_params_on_conversion(value: bool) -> None:
-    """Say whether Parameter objects are kept also where a module moves to or from the meta device.
-    Elsewhere they are, whatever is said, unless they are to be overwritten. Default: False.
+    """Set whether Parameter objects are kept even if a module moves to or from the meta device. All
+    other conversions keep them unless `set_overwrite_module_params_on_conversion` is set. Default:
+    False.
     """
     global _swaps
     _swaps = value

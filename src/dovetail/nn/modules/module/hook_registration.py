@@ -1,4 +1,4 @@
-"""The methods by which a module gets hooks, and its tables of them under PyTorch's names."""
+"""Methods that register hooks of a module, and its tables of hooks under PyTorch's names."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _flagged(kind: str, flag: str) -> property:
 
 
 class HookRegistration(State):
-    """The part of Module that hooks are registered with."""
+    """The methods of `Module` that register hooks."""
 
     _forward_hooks = _view("forward")
     _forward_pre_hooks = _view("forward_pre")
@@ -103,7 +103,7 @@ class HookRegistration(State):
         hook : callable
             Returns None, or new positional arguments (one value, or a tuple of all).
         prepend : bool, default False
-            Run it before the hooks registered so far.
+            Run the hook before the hooks registered so far.
         with_kwargs : bool, default False
             Call ``hook(module, args, kwargs)``, which returns None or ``(new_args, new_kwargs)``.
 
@@ -129,11 +129,11 @@ class HookRegistration(State):
         hook : callable
             Returns None, or a new output.
         prepend : bool, default False
-            Run it before the hooks registered so far.
+            Run the hook before the hooks registered so far.
         with_kwargs : bool, default False
             Call ``hook(module, args, kwargs, output)``.
         always_call : bool, default False
-            Call it also when forward has raised (then ``output`` is None).
+            Call the hook even if forward raised (``output`` is then None).
 
         Returns
         -------
@@ -147,7 +147,7 @@ class HookRegistration(State):
     ) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` when the gradients of the outputs are known.
 
-        The hook returns None, or new gradients of the outputs, which backward then continues with.
+        The hook returns None, or new gradients of the outputs, with which backward continues.
         """
         return add_hook(self._own_hooks().full_backward_pre, Hook(hook), prepend)
 
@@ -157,19 +157,18 @@ class HookRegistration(State):
         """Call ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are
         known.
 
-        The hook returns None, or new gradients of the inputs. ``grad_input`` is all None where no
-        input needs one. With such a hook inputs and outputs of the module may not be modified in
-        place.
+        The hook returns None, or new gradients of the inputs. If no input requires grad,
+        ``grad_input`` is all None. With such a hook, inputs and outputs of the module may not be
+        modified in place.
         """
         return add_backward_hook(
             self._own_hooks(), Hook(hook), full=True, prepend=prepend, where=_ON_ONE
         )
 
     def register_backward_hook(self, hook: Callable[..., object]) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` behind the node that made the output.
+        """Call ``hook(module, grad_input, grad_output)`` after the node that created the output.
 
-        Deprecated: it sees the gradients of that node, which are those of the module only where
-        this is a single operator. Use `register_full_backward_hook`, which a module cannot have
-        beside it.
+        Deprecated: the hook gets the gradients of that node, which are the module's only if the
+        module is a single operator. Use `register_full_backward_hook`; a module cannot have both.
         """
         return add_backward_hook(self._own_hooks(), Hook(hook), full=False, where=_ON_ONE)

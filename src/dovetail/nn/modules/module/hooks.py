@@ -51,7 +51,7 @@ class RemovableHandle:
     Parameters
     ----------
     hooks : OrderedDict
-        The table that holds the hook under ``handle.id``. It is not kept alive.
+        The table of hooks, by ``handle.id``; held by a weak reference.
     """
 
     def __init__(self, hooks: OrderedDict[int, object]) -> None:
@@ -68,7 +68,7 @@ class RemovableHandle:
         self._hooks = weakref.ref(OrderedDict() if hooks is None else hooks)
 
     def remove(self) -> None:
-        """Remove the hook; doing it twice is harmless."""
+        """Remove the hook; calling this twice is allowed."""
         hooks = self._hooks()
         if hooks is not None:
             hooks.pop(self.id, None)
@@ -176,7 +176,7 @@ def register_module_forward_hook(
     with_kwargs : bool, default False
         Call ``hook(module, args, kwargs, output)``.
     always_call : bool, default False
-        Call it also when forward has raised (then ``output`` is None).
+        Call the hook even if forward raised (``output`` is then None).
 
     Returns
     -------
@@ -220,7 +220,7 @@ def register_module_full_backward_hook(hook: Callable[..., object]) -> Removable
 
 
 def register_module_backward_hook(hook: Callable[..., object]) -> RemovableHandle:
-    """Call ``hook(module, grad_input, grad_output)`` behind the last node of any module.
+    """Call ``hook(module, grad_input, grad_output)`` after the last node of any module.
 
     Deprecated: see `Module.register_backward_hook`.
 

@@ -1,4 +1,6 @@
-"""One ``load_state_dict`` under way: the order of modules, what is wrong, and how to undo it."""
+"""A running ``load_state_dict``: the order of modules, the errors so far, and the undo
+information.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ class _IncompatibleKeys(NamedTuple):
 
 
 class Loading:
-    """One `load_state_dict` under way: what is wrong so far, and how to take it back."""
+    """A running `load_state_dict`: the errors so far, and the undo information."""
 
     def __init__(self, state: OrderedDict[str, object], strict: bool, assign: bool) -> None:
         self.metadata: Any = getattr(state, "_metadata", {})
@@ -67,7 +69,7 @@ class Loading:
                 )
 
     def raise_errors(self, module: Module) -> None:
-        """Raise one error about everything that is wrong."""
+        """Raise a single error with all messages."""
         lines = []
         if self.strict:
             for text, names in (
@@ -97,7 +99,7 @@ class Loading:
 
     @no_grad()
     def undo(self) -> None:
-        """Give every parameter and buffer its old value."""
+        """Restore the old values of all parameters and buffers."""
         for tensor, kind in self.uninitialized:
             if not is_lazy(tensor):
                 tensor.data = tensor.data.new_empty(0)

@@ -82,9 +82,9 @@ class Module(Moves, HookRegistration):
     _call_impl = __call__
 
     def compile(self, *args: Any, **kwargs: Any) -> Self:
-        """Return the module, which runs as it stands; the first time, a warning says so.
+        """Return the module unchanged; the first call warns that nothing is compiled.
 
-        Arguments are those of `dovetail.compile`; nothing follows from them.
+        The arguments are those of `dovetail.compile`, and are ignored.
         """
         compiled: Self = uncompiled(self)
         return compiled
@@ -177,12 +177,12 @@ class Module(Moves, HookRegistration):
     # Registration
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter; None keeps the name free for one (it is then absent from `state_dict`).
+        """Add a parameter; None reserves the name (`state_dict` omits it).
 
         Raises
         ------
         TypeError
-            If ``name`` is not a string or ``param`` neither a `Parameter` nor None.
+            If ``name`` is not a string, or if ``param`` is neither a `Parameter` nor None.
         KeyError
             If ``name`` contains a dot, is empty, or is already an attribute.
         ValueError
@@ -213,7 +213,7 @@ class Module(Moves, HookRegistration):
         AttributeError
             Before ``Module.__init__``.
         TypeError
-            If ``name`` is not a string or ``tensor`` neither a tensor nor None.
+            If ``name`` is not a string, or if ``tensor`` is neither a tensor nor None.
         KeyError
             If ``name`` contains a dot, is empty, or is already an attribute.
         """
@@ -236,12 +236,12 @@ class Module(Moves, HookRegistration):
         self.add_module(name, module)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a submodule; None keeps the name free for one.
+        """Add a submodule; None reserves the name.
 
         Raises
         ------
         TypeError
-            If ``name`` is not a string or ``module`` neither a `Module` nor None.
+            If ``name`` is not a string, or if ``module`` is neither a `Module` nor None.
         KeyError
             If ``name`` contains a dot, is empty, or is already an attribute.
         """

@@ -1,5 +1,5 @@
-"""Backward hooks of old, on the last node of a module: PyTorch still takes them, with a warning
-where they see less than the module's inputs and outputs.
+"""Deprecated backward hooks, on the last node of a module. As in PyTorch, they warn if the node's
+gradients are not the module's.
 """
 
 from __future__ import annotations

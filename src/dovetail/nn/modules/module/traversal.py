@@ -1,4 +1,4 @@
-"""Walking over a module: its parameters, buffers and submodules, by name and in order."""
+"""Iteration over the parameters, buffers and submodules of a module, by name and in order."""
 
 from __future__ import annotations
 

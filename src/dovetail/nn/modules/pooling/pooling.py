@@ -110,12 +110,12 @@ class AvgPool1d(Module):
     Parameters
     ----------
     kernel_size, stride, padding : int or sequence
-        Elements of a window, how far windows are apart (default: ``kernel_size``), and the zeros on
-        both sides.
+        Size of a window, distance between windows (default: ``kernel_size``), and number of zeros
+        padded on both sides.
     ceil_mode : bool, default False
-        Whether a last window may reach beyond the padding.
+        Whether the last window may extend past the padding.
     count_include_pad : bool, default True
-        Whether padding counts.
+        Whether the average includes the padding.
     """
 
     def __init__(
@@ -240,7 +240,7 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Return the averages of nearly equal windows over the last dimension of ``(N, C, L)``.
+    """Return the averages of windows of nearly equal size over the last dimension of ``(N, C, L)``.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Return the maxima of nearly equal windows over the last dimension of ``(N, C, L)``.
+    """Return the maxima of windows of nearly equal size over the last dimension of ``(N, C, L)``.
 
     Parameters
     ----------
@@ -266,19 +266,21 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Return the averages of nearly equal windows over the last two dimensions of ``(N, C, H, W)``.
+    """Return the averages of windows of nearly equal size over the last two dimensions of ``(N, C,
+    H, W)``.
 
     Parameters
     ----------
     output_size : int or sequence of int or None
-        Number of windows along each dimension; None: as many as elements.
+        Number of windows along each dimension; None means as many as there are elements.
     """
 
     _pool = staticmethod(F.adaptive_avg_pool2d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """Return the maxima of nearly equal windows over the last two dimensions of ``(N, C, H, W)``.
+    """Return the maxima of windows of nearly equal size over the last two dimensions of ``(N, C, H,
+    W)``.
 
     Parameters
     ----------
@@ -292,21 +294,21 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Return the averages of nearly equal windows over the last three dimensions of
-    ``(N, C, D, H, W)``.
+    """Return the averages of windows of nearly equal size over the last three dimensions of ``(N,
+    C, D, H, W)``.
 
     Parameters
     ----------
     output_size : int or sequence of int or None
-        Number of windows along each dimension; None: as many as elements.
+        Number of windows along each dimension; None means as many as there are elements.
     """
 
     _pool = staticmethod(F.adaptive_avg_pool3d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """Return the maxima of nearly equal windows over the last three dimensions of
-    ``(N, C, D, H, W)``.
+    """Return the maxima of windows of nearly equal size over the last three dimensions of ``(N, C,
+    D, H, W)``.
 
     Parameters
     ----------

@@ -47,12 +47,12 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Return zeros with maxima at the places they were at.
+    """Write maxima to their original positions in a tensor of zeros.
 
     Parameters
     ----------
     kernel_size, stride, padding
-        Those of the `MaxPool1d` that found them, with ``return_indices``.
+        The arguments of the `MaxPool1d` (with ``return_indices``) that returned the maxima.
     """
 
     _ndim = 1
@@ -60,12 +60,12 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Return zeros with maxima at the places they were at.
+    """Write maxima to their original positions in a tensor of zeros.
 
     Parameters
     ----------
     kernel_size, stride, padding
-        Those of the `MaxPool2d` that found them, with ``return_indices``.
+        The arguments of the `MaxPool2d` (with ``return_indices``) that returned the maxima.
     """
 
     _ndim = 2
@@ -73,12 +73,12 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Return zeros with maxima at the places they were at.
+    """Write maxima to their original positions in a tensor of zeros.
 
     Parameters
     ----------
     kernel_size, stride, padding
-        Those of the `MaxPool3d` that found them, with ``return_indices``.
+        The arguments of the `MaxPool3d` (with ``return_indices``) that returned the maxima.
     """
 
     _ndim = 3
@@ -125,7 +125,7 @@ class _FractionalMaxPool(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """Return the maxima of windows that begin at random places over the last two dimensions.
+    """Return the maxima of windows with random starts over the last two dimensions.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     Raises
     ------
     ValueError
-        If not exactly one of size and ratio is given, or a ratio is not between 0 and 1.
+        If not exactly one of size and ratio is passed, or if a ratio is not between 0 and 1.
     """
 
     _ndim = 2
@@ -143,7 +143,7 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """Return the maxima of windows that begin at random places over the last three dimensions.
+    """Return the maxima of windows with random starts over the last three dimensions.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class FractionalMaxPool3d(_FractionalMaxPool):
     Raises
     ------
     ValueError
-        If not exactly one of size and ratio is given, or a ratio is not between 0 and 1.
+        If not exactly one of size and ratio is passed, or if a ratio is not between 0 and 1.
     """
 
     _ndim = 3

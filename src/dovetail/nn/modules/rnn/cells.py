@@ -119,7 +119,7 @@ class _OneState(RNNCellBase):
         Raises
         ------
         ValueError, RuntimeError
-            If shapes do not fit.
+            If shapes are incompatible.
         """
         self._check("input", input)
         if hx is not None:
@@ -141,7 +141,7 @@ class RNNCell(_OneState):
     input_size, hidden_size, bias, device, dtype
         As for `RNNCellBase`.
     nonlinearity : {'tanh', 'relu'}
-        Of the units.
+        Activation of the units.
     """
 
     def __init__(
@@ -221,9 +221,9 @@ class LSTMCell(RNNCellBase):
         Raises
         ------
         ValueError, RuntimeError
-            If shapes do not fit.
+            If shapes are incompatible.
         TypeError
-            If `hx` is no pair of tensors.
+            If ``hx`` is not a pair of tensors.
         """
         self._check("input", input)
         if isinstance(hx, Tensor):

@@ -1,4 +1,6 @@
-"""What recurrent networks over sequences share: parameters, checks, batches, packed sequences."""
+"""Common parts of recurrent networks over sequences: parameters, checks, batches, packed
+sequences.
+"""
 
 from __future__ import annotations
 
@@ -29,23 +31,23 @@ class RNNBase(Module):
     Parameters
     ----------
     mode : {'LSTM', 'GRU', 'RNN_TANH', 'RNN_RELU'}
-        Which units.
+        Kind of units.
     input_size : int
         Features of a step of the input.
     hidden_size : int
         Features of the hidden state.
     num_layers : int, default 1
-        Layers, each of which runs over what the one before it gives.
+        Number of layers; each layer runs over the output of the previous one.
     bias : bool, default True
         Whether to add biases.
     batch_first : bool, default False
         Whether input and output are ``(N, L, …)`` instead of ``(L, N, …)``.
     dropout : float, default 0.0
-        Probability with which what a layer gives is dropped in training, but for the last.
+        Dropout probability of the output of every layer but the last, in training.
     bidirectional : bool, default False
         Whether each layer also runs backwards; both results are concatenated.
     proj_size : int, default 0
-        Features to which the hidden state of an LSTM is projected; 0: it is not.
+        Features of the projected hidden state of an LSTM; 0 means no projection.
     device, dtype : optional
         Device and dtype of the parameters; default: the default device and dtype.
 
@@ -53,14 +55,14 @@ class RNNBase(Module):
     ----------
     weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, weight_hr_l0, … : Parameter
         ``(gates * hidden_size, input_size)``, ``(gates * hidden_size, hidden_size)``, ``(gates *
-        hidden_size)`` twice and ``(proj_size, hidden_size)`` of layer 0; with the suffix
-        ``_reverse`` those that run backwards. All are initialised uniformly within ``± 1 /
+        hidden_size)`` twice and ``(proj_size, hidden_size)`` of layer 0; the suffix ``_reverse``
+        marks the parameters of the backward direction. All are initialised uniformly within ``± 1 /
         sqrt(hidden_size)``.
 
     Raises
     ------
     TypeError, ValueError
-        For arguments of another type, or out of range.
+        For arguments of the wrong type or out of range.
     """
 
     def __init__(
@@ -140,7 +142,7 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
-        """Do nothing: parameters need not lie side by side here."""
+        """Do nothing: the parameters need not be contiguous in memory."""
 
     def extra_repr(self) -> str:
         defaults = [
@@ -161,7 +163,7 @@ class RNNBase(Module):
     # Checks
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Raise if the dtype, the dimensions or the features of an input do not fit."""
+        """Raise if the dtype, the dimensions or the features of an input are wrong."""
         kind = self._flat_weights[0].dtype
         if input.dtype is not kind and not is_autocast_enabled(input.device.type):
             raise ValueError(
@@ -191,17 +193,17 @@ class RNNBase(Module):
     def check_hidden_size(
         self, hx: Tensor, expected_hidden_size: Sizes, msg: str = "Expected hidden size {}, got {}"
     ) -> None:
-        """Raise if a state has another size."""
+        """Raise if the shape of a state is not the expected one."""
         if tuple(hx.size()) != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Raise if input or hidden state do not fit."""
+        """Raise if the shapes of input or hidden state are wrong."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """Return a state with its samples in another order."""
+        """Return a state with permuted samples."""
         return hx if permutation is None else hx.index_select(1, permutation)
 
     # What both kinds of state share

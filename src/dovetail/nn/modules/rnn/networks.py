@@ -36,7 +36,7 @@ class _OneState(RNNBase):
         Raises
         ------
         ValueError, RuntimeError
-            If dtypes or shapes do not fit.
+            If dtypes or shapes are incompatible.
         """
         output, (state,) = self._run(self._operators[self.mode], input, hx, self._first_state)
         return output, state
@@ -51,14 +51,14 @@ class RNN(_OneState):
     Parameters
     ----------
     input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, device, dtype
-        As for `RNNBase`; ``nonlinearity`` may stand behind ``num_layers``.
+        As for `RNNBase`; ``nonlinearity`` may also follow ``num_layers``.
     nonlinearity : {'tanh', 'relu'}
-        Of the units.
+        Activation of the units.
 
     Raises
     ------
     TypeError, ValueError
-        For arguments of another type, or out of range.
+        For arguments of the wrong type or out of range.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -79,9 +79,9 @@ class RNN(_OneState):
 class GRU(_OneState):
     """Gated recurrent units along sequences.
 
-    Of each step ``r = sigmoid(W_ir @ x + b_ir + W_hr @ h + b_hr)``, likewise ``z``, ``n = tanh(W_in
-    @ x + b_in + r * (W_hn @ h + b_hn))`` and ``h = (1 - z) * n + z * h``; the weights of ``r``,
-    ``z`` and ``n`` lie one below the other.
+    Each step computes ``r = sigmoid(W_ir @ x + b_ir + W_hr @ h + b_hr)``, likewise ``z``, ``n =
+    tanh(W_in @ x + b_in + r * (W_hn @ h + b_hn))`` and ``h = (1 - z) * n + z * h``; the weights of
+    ``r``, ``z`` and ``n`` are stacked in this order.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class GRU(_OneState):
     Raises
     ------
     TypeError, ValueError
-        For arguments of another type, or out of range.
+        For arguments of the wrong type or out of range.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -103,10 +103,10 @@ class GRU(_OneState):
 class LSTM(RNNBase):
     """Long short-term memory along sequences.
 
-    Of each step ``i = sigmoid(W_ii @ x + b_ii + W_hi @ h + b_hi)``, likewise ``f`` and ``o``, ``g =
-    tanh(W_ig @ x + b_ig + W_hg @ h + b_hg)``, ``c = f * c + i * g`` and ``h = o * tanh(c)``, which
-    is multiplied with ``W_hr`` if there is a ``proj_size``; the weights of ``i``, ``f``, ``g`` and
-    ``o`` lie one below the other.
+    Each step computes ``i = sigmoid(W_ii @ x + b_ii + W_hi @ h + b_hi)``, likewise ``f`` and ``o``,
+    ``g = tanh(W_ig @ x + b_ig + W_hg @ h + b_hg)``, ``c = f * c + i * g`` and ``h = o * tanh(c)``,
+    which is multiplied by ``W_hr`` if ``proj_size`` is not 0. The weights of ``i``, ``f``, ``g``
+    and ``o`` are stacked in this order.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class LSTM(RNNBase):
     Raises
     ------
     TypeError, ValueError
-        For arguments of another type, or out of range.
+        For arguments of the wrong type or out of range.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -129,7 +129,7 @@ class LSTM(RNNBase):
         return self._expected(input, batch_sizes, self.hidden_size)
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Raise if input, hidden state or cell state do not fit."""
+        """Raise if the shapes of input, hidden state or cell state are wrong."""
         self.check_input(input, batch_sizes)
         for place, expected in enumerate(
             (self.get_expected_hidden_size, self.get_expected_cell_size)
@@ -141,7 +141,7 @@ class LSTM(RNNBase):
             )
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """Return both states with their samples in another order."""
+        """Return both states with permuted samples."""
         return [super(LSTM, self).permute_hidden(each, permutation) for each in hx]
 
     def forward(
@@ -156,12 +156,12 @@ class LSTM(RNNBase):
             input_size)``.
         hx : pair of Tensor, optional
             ``(layers * directions, N, proj_size or hidden_size)`` and ``(layers * directions, N,
-            hidden_size)``: the first states. Default: zeros.
+            hidden_size)``: the initial states. Default: zeros.
 
         Raises
         ------
         ValueError, RuntimeError
-            If dtypes or shapes do not fit.
+            If dtypes or shapes are incompatible.
         """
         output, (hidden, cell) = self._run(aten.lstm, input, hx, self._first_states)
         return output, (hidden, cell)

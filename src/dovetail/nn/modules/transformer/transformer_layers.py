@@ -22,8 +22,8 @@ Activation = str | Callable[[Tensor], Tensor]
 
 
 class TransformerEncoderLayer(Module):
-    """Self-attention, then ``linear2(activation(linear1(x)))``; each is added to what it begins
-    with, and normalised.
+    """Self-attention, then ``linear2(activation(linear1(x)))``, each with a residual connection and
+    normalisation.
 
     Parameters
     ----------
@@ -32,17 +32,17 @@ class TransformerEncoderLayer(Module):
     nhead : int
         Heads of attention; divides ``d_model``.
     dim_feedforward : int, default 2048
-        Features between the linear maps.
+        Features between both linear layers.
     dropout : float, default 0.1
-        Probability with which weights and results are dropped in training.
+        Dropout probability of attention weights and results in training.
     activation : {'relu', 'gelu'} or callable, default relu
-        Between the linear maps.
+        Activation between both linear layers.
     layer_norm_eps : float, default 1e-5
         Epsilon of the normalisations.
     batch_first : bool, default False
         Whether tensors are ``(N, L, E)`` instead of ``(L, N, E)``.
     norm_first : bool, default False
-        Whether to normalise before each of both, instead of after it.
+        Whether to normalise before each block instead of after it.
     bias : bool, default True
         Whether linear maps and normalisations have biases.
     device, dtype : optional
@@ -51,7 +51,7 @@ class TransformerEncoderLayer(Module):
     Raises
     ------
     RuntimeError
-        For an activation of another name.
+        For an unknown activation.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class TransformerEncoderLayer(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """Return what the layer makes of a sequence, in its shape.
+        """Return the output of the layer, of the shape of the input.
 
         Parameters
         ----------
@@ -125,20 +125,20 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerDecoderLayer(Module):
-    """Self-attention, attention to what an encoder gave, then ``linear2(activation(linear1(x)))``;
-    each is added to what it begins with, and normalised.
+    """Self-attention, attention to the encoder output, then ``linear2(activation(linear1(x)))``,
+    each with a residual connection and normalisation.
 
     Parameters
     ----------
     d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first
         As for `TransformerEncoderLayer`.
     bias, device, dtype
-        As there.
+        As in `TransformerDecoderLayer`.
 
     Raises
     ------
     RuntimeError
-        For an activation of another name.
+        For an unknown activation.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class TransformerDecoderLayer(Module):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return what the layer makes of a sequence, in its shape.
+        """Return the output of the layer, of the shape of the input.
 
         Parameters
         ----------
@@ -192,10 +192,10 @@ class TransformerDecoderLayer(Module):
         memory : Tensor
             Output of the encoder, ``(S, N, E)`` likewise.
         tgt_mask, tgt_key_padding_mask, tgt_is_causal : optional
-            As ``attn_mask``, ``key_padding_mask`` and ``is_causal`` in `MultiheadAttention`, of
+            As ``attn_mask``, ``key_padding_mask`` and ``is_causal`` in `MultiheadAttention`, for
             self-attention.
         memory_mask, memory_key_padding_mask, memory_is_causal : optional
-            Likewise, of attention to the memory.
+            The same for attention to the memory.
         """
         x = tgt
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)

@@ -20,19 +20,19 @@ __all__ = ["Transformer", "TransformerDecoder", "TransformerEncoder"]
 
 
 class TransformerEncoder(Module):
-    """Copies of an encoder layer, one after the other.
+    """A sequence of copies of an encoder layer.
 
     Parameters
     ----------
     encoder_layer : Module
-        Each layer is a copy of it, with the same initial values.
+        The layer to copy, including its initial values.
     num_layers : int
         Number of layers.
     norm : Module, optional
-        Normalises what the last layer gives.
+        Normalises the output of the last layer.
     enable_nested_tensor, mask_check : bool, default True
-        In PyTorch, whether rows of padding may be left out in evaluation. Taken and without
-        effect: what stands at padding is computed like all else.
+        Accepted and ignored: in PyTorch, they allow skipping padding in evaluation mode. Here
+        padding is computed like all other elements.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """Return what the layers make of a sequence, in its shape.
+        """Return the output of the layers, of the shape of the input.
 
         Parameters
         ----------
@@ -76,16 +76,16 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """Copies of a decoder layer, one after the other.
+    """A sequence of copies of a decoder layer.
 
     Parameters
     ----------
     decoder_layer : Module
-        Each layer is a copy of it, with the same initial values.
+        The layer to copy, including its initial values.
     num_layers : int
         Number of layers.
     norm : Module, optional
-        Normalises what the last layer gives.
+        Normalises the output of the last layer.
     """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
@@ -105,14 +105,14 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return what the layers make of a sequence, in its shape.
+        """Return the output of the layers, of the shape of the input.
 
         Parameters
         ----------
         tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
             As in `TransformerDecoderLayer`.
         tgt_is_causal, memory_is_causal
-            As there.
+            As in `TransformerDecoderLayer`.
         """
         output = tgt
         for layer in self.layers:
@@ -130,7 +130,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder, and a decoder that attends to what it gives.
+    """An encoder, and a decoder that attends to its output.
 
     Parameters
     ----------
@@ -143,9 +143,9 @@ class Transformer(Module):
     dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias
         As for `TransformerEncoderLayer`.
     custom_encoder, custom_decoder : Module, optional
-        In place of encoder and decoder.
+        Replacements for encoder and decoder.
     device, dtype : optional
-        Of the parameters, of which matrices are drawn by `init.xavier_uniform_`.
+        Device and dtype of the parameters; matrices are initialised by `init.xavier_uniform_`.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return what the decoder makes of ``tgt``, in its shape.
+        """Return the output of the decoder, of the shape of ``tgt``.
 
         Parameters
         ----------
@@ -226,12 +226,12 @@ class Transformer(Module):
         tgt_mask, tgt_key_padding_mask, tgt_is_causal : optional
             As in `TransformerDecoder`.
         memory_mask, memory_key_padding_mask, memory_is_causal : optional
-            As there.
+            As in `TransformerDecoderLayer`.
 
         Raises
         ------
         RuntimeError
-            If batches or features do not fit.
+            If batch sizes or features are incompatible.
         """
         batch_dim = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch_dim) != tgt.size(batch_dim):
@@ -255,7 +255,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """Return ``(sz, sz)``: minus infinity where a query comes before a key, else 0.
+        """Return the mask ``(sz, sz)``: minus infinity where a query comes before a key, else 0.
 
         Parameters
         ----------
