@@ -1,4 +1,4 @@
-"""The name of old of `dovetail.func.vmap`."""
+"""Deprecated path of `dovetail.func.vmap`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The tools of authors of op libraries, as ``torch.library``: definitions, kernels, derivatives,
-and parts of plugins.
+"""Tools for authors of operator libraries, as in ``torch.library``: definitions, kernels,
+derivatives, and parts of plugins.
 """
 
 from dovetail_kernel import plugin_manager
@@ -8,7 +8,7 @@ from .names.stubs import attach_stub as _attach_stub
 
 
 def load(namespace: str) -> None:
-    """Load the installed library of `namespace`, as touching ``dovetail.ops.<namespace>`` does.
+    """Load the installed library of `namespace`, as access to ``dovetail.ops.<namespace>`` does.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def load(namespace: str) -> None:
     Raises
     ------
     PluginError
-        If nothing installed provides it, it is blocked, or it fails to load.
+        If no installed package provides it, if it is blocked, or if it fails to load.
     """
     plugin_manager.load_library(namespace)
 

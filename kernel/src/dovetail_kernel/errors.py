@@ -31,8 +31,8 @@ _ELSEWHERE = {"gpu": "cuda", "nvidia": "cuda", "host": "cpu"}
 
 
 class PluginError(RuntimeError):
-    """A plugin that was asked for cannot be used; its own exception, if there is one, is the
-    cause.
+    """Raised if a requested plugin cannot be used; ``__cause__`` is the exception of the plugin, if
+    it raised one.
     """
 
 
@@ -41,9 +41,7 @@ class PluginNotFoundError(PluginError):
 
 
 class AcceleratorError(RuntimeError):
-    """A device found an error after the call that made it had returned; it is raised by what next
-    waits for the device.
-    """
+    """Raised for an asynchronous device error, by the next call that waits for the device."""
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:

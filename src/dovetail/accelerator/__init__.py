@@ -1,4 +1,4 @@
-"""The accelerator of this machine, as ``torch.accelerator``: CUDA where it works, else none."""
+"""The accelerator of this machine, as in ``torch.accelerator``: CUDA if available, else none."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """Return the number of devices of the accelerator; 0 where there is none."""
+    """Return the number of devices of the accelerator; 0 if there is none."""
     return cuda.device_count()
 
 
 def current_accelerator(check_available: bool = False) -> Device | None:
-    """Return the device type of the accelerator; None where there is none.
+    """Return the device type of the accelerator; None if there is none.
 
     Parameters
     ----------
     check_available
-        Nothing follows from it: an accelerator is named where it works. Default: False.
+        Accepted and ignored: only an available accelerator is returned. Default: False.
     """
     return Device("cuda") if is_available() else None
 
@@ -68,68 +68,68 @@ def current_device_index() -> int:
     Raises
     ------
     RuntimeError
-        Where there is no accelerator; so do all functions below.
+        If there is no accelerator; this holds for all functions below.
     """
     _check_available()
     return cuda.current_device()
 
 
 def set_device_index(device: DeviceLike | None) -> None:
-    """Make another device (an index, a string, a `device`) the current one."""
+    """Set the current device (an index, a string, a `device`)."""
     _check_available()
     cuda.set_device(device)
 
 
 def synchronize(device: DeviceLike | None = None) -> None:
-    """Wait until a device, by default the current one, has done all that was asked of it."""
+    """Wait until a device, by default the current one, has completed all work."""
     _check_available()
     cuda.synchronize(device)
 
 
 def empty_cache() -> None:
-    """Give back the memory that no tensor uses."""
+    """Release the cached memory that no tensor uses."""
     _check_available()
     cuda.empty_cache()
 
 
 def memory_allocated(device: DeviceLike | None = None) -> int:
-    """Return the bytes that live tensors take."""
+    """Return the memory of live tensors in bytes."""
     _check_available()
     return cuda.memory_allocated(device)
 
 
 def memory_reserved(device: DeviceLike | None = None) -> int:
-    """Return the bytes that the pool has."""
+    """Return the size of the memory pool in bytes."""
     _check_available()
     return cuda.memory_reserved(device)
 
 
 def max_memory_allocated(device: DeviceLike | None = None) -> int:
-    """Return the most bytes that live tensors took."""
+    """Return the peak memory of live tensors in bytes."""
     _check_available()
     return cuda.max_memory_allocated(device)
 
 
 def max_memory_reserved(device: DeviceLike | None = None) -> int:
-    """Return the most bytes that the pool had."""
+    """Return the peak size of the memory pool in bytes."""
     _check_available()
     return cuda.max_memory_reserved(device)
 
 
 def memory_stats(device: DeviceLike | None = None) -> dict[str, Any]:
-    """Return what the pool counts, as `dovetail.cuda.memory_stats`."""
+    """Return the statistics of the memory pool, as `dovetail.cuda.memory_stats` does."""
     _check_available()
     return cuda.memory_stats(device)
 
 
 def reset_peak_memory_stats(device: DeviceLike | None = None) -> None:
-    """Begin the count of the most bytes anew."""
+    """Reset the peak memory statistics."""
     _check_available()
     cuda.reset_peak_memory_stats(device)
 
 
 def get_memory_info(device: DeviceLike | None = None) -> tuple[int, int]:
-    """Return the bytes of a device that are free, and all."""
+    """Return the free and the total memory of a device in bytes."""
     _check_available()
     return cuda.mem_get_info(device)
 
@@ -141,13 +141,13 @@ def current_stream(device: DeviceLike | None = None) -> Any:
 
 
 def set_stream(stream: Any) -> None:
-    """Make another stream the current one."""
+    """Set the current stream."""
     _check_available()
     cuda.set_stream(stream)
 
 
 class device_index:
-    """Context manager: another device is the current one inside; None changes nothing."""
+    """Context manager that selects the current device; None changes nothing."""
 
     def __init__(self, device: int | None) -> None:
         self._device = device

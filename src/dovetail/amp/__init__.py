@@ -1,4 +1,5 @@
-"""Mixed precision, as ``torch.amp``: `autocast`, functions that know it, and `GradScaler`.
+"""Mixed precision, as in ``torch.amp``: `autocast`, decorators for `autograd.Function`, and
+`GradScaler`.
 
 May import the packages below.
 """

@@ -1,4 +1,4 @@
-"""`autocast` and the functions that know it, where PyTorch has them."""
+"""`autocast` and its decorators, under PyTorch's path."""
 
 import functools
 from collections.abc import Callable
@@ -14,7 +14,7 @@ __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_aut
 def autocast_decorator(
     autocast_instance: autocast, func: Callable[..., object]
 ) -> Callable[..., Any]:
-    """Return a function that calls another one inside an `autocast`."""
+    """Return a function that calls a given function inside an `autocast`."""
 
     @functools.wraps(func)
     def decorate_autocast(*args: Any, **kwargs: Any) -> Any:

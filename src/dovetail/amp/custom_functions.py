@@ -1,4 +1,6 @@
-"""Methods of an `autograd.Function` that run with the autocast of the forward call."""
+"""Decorators for methods of an `autograd.Function` that run with the autocast state of the forward
+call.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,12 @@ def custom_fwd(
     Parameters
     ----------
     fwd : callable, optional
-        The method; without it, a decorator is returned.
+        The method; if omitted, a decorator is returned.
     device_type : str
-        Type of the devices on which autocast matters.
+        Device type whose autocast applies.
     cast_inputs : dtype, optional
-        What floating point arguments on the device become under autocast, which is off inside then.
-        Default: ``forward`` runs in the state that is in force.
+        Dtype to cast floating-point arguments on the device to under autocast; autocast is then
+        disabled inside. Default: ``forward`` runs in the current autocast state.
 
     Raises
     ------
@@ -54,7 +56,7 @@ def custom_fwd(
 
 def custom_bwd(bwd: Callable[..., object] | None = None, *, device_type: str) -> Callable[..., Any]:
     """Decorate the ``backward`` of an `autograd.Function` whose ``forward`` has `custom_fwd`: it
-    runs with the autocast of that.
+    runs with the autocast state of ``forward``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The settings of autocast by the names they had for each device: deprecated, with warnings."""
+"""Deprecated per-device settings of autocast; they warn."""
 
 from __future__ import annotations
 

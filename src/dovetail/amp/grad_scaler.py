@@ -1,4 +1,4 @@
-"""`GradScaler`: gradients that would vanish in half precision are computed of a scaled loss."""
+"""`GradScaler`: scaling of the loss, so that gradients do not underflow in half precision."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_SCALED = (
 
 
 class OptState(Enum):
-    """What has been done for an optimizer since the last update."""
+    """State of an optimizer since the last update."""
 
     READY = 0
     UNSCALED = 1
@@ -34,31 +34,30 @@ def _fresh_state() -> dict[str, Any]:
 
 
 class GradScaler:
-    """Scales losses, takes the scale out of the gradients again, and leaves out steps whose
-    gradients are not finite.
+    """Scales losses, unscales gradients, and skips steps with non-finite gradients.
 
     In every iteration: ``scaler.scale(loss).backward()``, ``scaler.step(optimizer)``,
-    ``scaler.update()``; `unscale_` before the step if the gradients are to be read or clipped.
+    ``scaler.update()``; call `unscale_` before the step to read or clip the gradients.
 
     Parameters
     ----------
     device : str, default 'cuda'
         Type of the device.
     init_scale : float, default 65536.0
-        The first scale.
+        The initial scale.
     growth_factor : float, default 2.0
-        By what the scale is multiplied after ``growth_interval`` iterations with finite gradients.
+        Factor of the scale after ``growth_interval`` iterations with finite gradients.
     backoff_factor : float, default 0.5
-        By what it is multiplied after an iteration whose gradients were not finite.
+        Factor of the scale after an iteration with non-finite gradients.
     growth_interval : int, default 2000
         See ``growth_factor``.
     enabled : bool, default True
-        Without, nothing is scaled, and `step` calls that of the optimizer.
+        If False, nothing is scaled, and `step` only calls ``optimizer.step()``.
 
     Raises
     ------
     AssertionError
-        If ``growth_factor`` is not above, or ``backoff_factor`` not below 1.
+        If ``growth_factor`` is not above 1, or if ``backoff_factor`` is not below 1.
     """
 
     def __init__(
@@ -97,7 +96,7 @@ class GradScaler:
         Parameters
         ----------
         outputs : Tensor or iterable of Tensor
-            Lists and tuples stay what they are, also within one another.
+            A tensor, or nested lists and tuples of tensors, whose structure is preserved.
 
         Raises
         ------
@@ -145,7 +144,7 @@ class GradScaler:
         Raises
         ------
         RuntimeError
-            If that was done since the last `update`, or after `step`.
+            If they were already unscaled since the last `update`, or after `step`.
         ValueError
             For gradients in float16.
         """
@@ -165,19 +164,19 @@ class GradScaler:
         state["stage"] = OptState.UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Take the step of an optimizer, unless a gradient is not finite.
+        """Run the step of an optimizer, unless a gradient is not finite.
 
         Parameters
         ----------
         optimizer : Optimizer
-            Whose gradients are unscaled first, unless `unscale_` was called.
+            Optimizer, whose gradients are unscaled first unless `unscale_` was called.
         *args, **kwargs
-            For its ``step``.
+            Arguments of its ``step``.
 
         Returns
         -------
         Any
-            What its ``step`` returned; None if it was left out.
+            The result of its ``step``; None if the step was skipped.
 
         Raises
         ------
@@ -216,13 +215,14 @@ class GradScaler:
         Parameters
         ----------
         new_scale : float or Tensor, optional
-            Default: the scale shrinks if some gradient was not finite since the last update, and
-            grows after enough iterations in which all were.
+            Default: the scale shrinks if a gradient was not finite since the last update, and grows
+            after ``growth_interval`` iterations with finite gradients.
 
         Raises
         ------
         AssertionError
-            If nothing was scaled, no gradient was checked, or ``new_scale`` is of another kind.
+            If nothing was scaled, if no gradient was checked, or if ``new_scale`` has the wrong
+            type.
         """
         if not self._enabled:
             return
@@ -265,27 +265,27 @@ class GradScaler:
         return self._init_scale if self._scale is None else float(self._scale.item())
 
     def get_growth_factor(self) -> float:
-        """Return the factor by which the scale grows."""
+        """Return the growth factor of the scale."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Set the factor by which the scale grows."""
+        """Set the growth factor of the scale."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """Return the factor by which the scale shrinks."""
+        """Return the backoff factor of the scale."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Set the factor by which the scale shrinks."""
+        """Set the backoff factor of the scale."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """Return the iterations after which the scale grows."""
+        """Return the number of iterations after which the scale grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Set the iterations after which the scale grows."""
+        """Set the number of iterations after which the scale grows."""
         self._growth_interval = new_interval
 
     def _get_growth_tracker(self) -> int:
@@ -301,7 +301,7 @@ class GradScaler:
     # -- saving ------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the scale and the options; nothing if nothing is scaled."""
+        """Return the scale and the options; an empty dict if the scaler is disabled."""
         if not self._enabled:
             return {}
         return {
@@ -313,12 +313,12 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take what `state_dict` returned.
+        """Load the result of `state_dict`.
 
         Raises
         ------
         RuntimeError
-            If it is empty, and this scaler is enabled.
+            If the dict is empty and this scaler is enabled.
         """
         if not self._enabled:
             return

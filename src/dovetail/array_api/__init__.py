@@ -1,9 +1,9 @@
-"""The Array API, version 2025.12 of the standard, over `Tensor`: ``x.__array_namespace__()``.
+"""The Array API standard, version 2025.12, for `Tensor`: ``x.__array_namespace__()``.
 
-Functions have the standard's names, arguments, dtypes and special cases. Where these are not
-PyTorch's, `dovetail` itself keeps PyTorch's: here arrays without dimensions promote as others do,
-sums of unsigned integers are unsigned, and uint16, uint32 and uint64 compute. Methods and operators
-of `Tensor` are PyTorch's in both.
+Functions have the standard's names, arguments, dtypes and special cases, where `dovetail` itself
+follows PyTorch. For example, 0-dimensional arrays promote like other arrays, sums of unsigned
+integers are unsigned, and uint16, uint32 and uint64 are supported. Methods and operators of
+`Tensor` are PyTorch's in both.
 """
 
 from dovetail_kernel import Device as Device

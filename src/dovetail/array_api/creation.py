@@ -54,8 +54,8 @@ def asarray(
 ) -> Tensor:
     """Return numbers, nested sequences or another library's array as an array.
 
-    `copy`: True always copies; False raises a ValueError where a copy is needed; None copies where
-    one is needed.
+    `copy`: True always copies, False raises a ValueError if a copy is necessary, and None copies if
+    necessary.
     """
     made: Tensor = aten.asarray(obj, dtype=dtype, device=device, copy=copy)
     return made
@@ -70,7 +70,7 @@ def arange(
     dtype: DType | None = None,
     device: Any = None,
 ) -> Tensor:
-    """Return numbers from `start` up to, and without, `stop`; from 0 if `stop` is left out."""
+    """Return numbers from `start` up to `stop` (exclusive); from 0 if `stop` is omitted."""
     if stop is None:
         start, stop = 0, start
     if step == 0:
@@ -84,12 +84,12 @@ def arange(
 
 
 def empty(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Return an array that is not initialized."""
+    """Return an uninitialized array."""
     return aten.empty(_sizes(shape), dtype=dtype, device=device)
 
 
 def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Return an array of the shape of `x` that is not initialized."""
+    """Return an uninitialized array of the shape of `x`."""
     return aten.empty_like(x, dtype=dtype, device=device)
 
 
@@ -130,7 +130,7 @@ def _dtype_of_number(value: object) -> DType:
 def full(
     shape: Shape, fill_value: complex, *, dtype: DType | None = None, device: Any = None
 ) -> Tensor:
-    """Return an array full of a number, by default in the default dtype of its kind."""
+    """Return an array filled with a number, by default in the default dtype of its kind."""
     wanted = _dtype_of_number(fill_value) if dtype is None else dtype
     return aten.full(_sizes(shape), fill_value, dtype=wanted, device=device)
 
@@ -138,7 +138,7 @@ def full(
 def full_like(
     x: Tensor, /, fill_value: complex, *, dtype: DType | None = None, device: Any = None
 ) -> Tensor:
-    """Return an array of the shape of `x` full of a number."""
+    """Return an array of the shape of `x` filled with a number."""
     return aten.full_like(x, fill_value, dtype=dtype, device=device)
 
 
@@ -152,7 +152,7 @@ def linspace(
     device: Any = None,
     endpoint: bool = True,
 ) -> Tensor:
-    """Return `num` numbers in equal distances from `start` to `stop`, with or without that."""
+    """Return `num` evenly spaced numbers from `start` to `stop`, inclusive or exclusive."""
     ends: tuple[Any, Any] = (start, stop)
     is_complex = any([isinstance(each, complex) for each in ends])
     wanted = (default_complex() if is_complex else get_default_dtype()) if dtype is None else dtype
@@ -163,7 +163,7 @@ def linspace(
 
 
 def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> tuple[Tensor, ...]:
-    """Return the coordinates of a grid, given those along each axis."""
+    """Return the coordinates of a grid from the coordinates along each axis."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing has to be 'xy' or 'ij', not {indexing!r}.")
     if len({each.dtype for each in arrays}) > 1:
@@ -172,18 +172,18 @@ def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> tuple[Ten
 
 
 def ones(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Return an array full of ones."""
+    """Return an array of ones."""
     return aten.ones(_sizes(shape), dtype=dtype, device=device)
 
 
 def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Return an array of the shape of `x` full of ones."""
+    """Return an array of ones of the shape of `x`."""
     return aten.ones_like(x, dtype=dtype, device=device)
 
 
 @by_standard()
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
-    """Return the lower triangle of matrices, from the `k`-th diagonal on."""
+    """Return the lower triangle of matrices, up to the `k`-th diagonal."""
     return aten.tril(x, k)
 
 
@@ -194,12 +194,12 @@ def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
 
 
 def zeros(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Return an array full of zeros."""
+    """Return an array of zeros."""
     return aten.zeros(_sizes(shape), dtype=dtype, device=device)
 
 
 def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Return an array of the shape of `x` full of zeros."""
+    """Return an array of zeros of the shape of `x`."""
     return aten.zeros_like(x, dtype=dtype, device=device)
 
 

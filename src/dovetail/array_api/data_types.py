@@ -1,4 +1,4 @@
-"""Data types: questions about them, and conversion."""
+"""Data types: predicates, limits, and conversion."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def _dtype_of(value: object) -> dtype:
 def astype(
     x: Tensor, dtype: dtype, /, *, copy: object = True, device: DeviceLike | None = None
 ) -> Tensor:
-    """Return `x` in another dtype, on another device if one is given; a copy, unless ``copy=False``
-    and nothing changes.
+    """Return `x` converted to another dtype, and to another device if passed; a copy unless
+    ``copy=False`` and nothing changes.
     """
     if x.dtype.is_complex and not dtype.is_complex:
         raise TypeError(f"{x.dtype} does not convert to {dtype}: take real(x) or imag(x) first.")
@@ -109,7 +109,7 @@ def astype(
 
 
 def can_cast(from_: object, to: dtype, /) -> Any:
-    """Return whether promotion leads from a dtype, or that of an array, to another."""
+    """Return whether a dtype, or the dtype of an array, can be promoted to another dtype."""
     first = _dtype_of(from_)
     try:
         same_kind = first.category == to.category or {first.category, to.category} == {2, 3}
@@ -119,7 +119,7 @@ def can_cast(from_: object, to: dtype, /) -> Any:
 
 
 def finfo(type: object, /) -> FloatInfo:
-    """Return the limits of a floating-point dtype, or of that of an array."""
+    """Return the limits of a floating-point dtype, or of the dtype of an array."""
     found = _dtype_of(type)
     if found.category < 2:
         raise TypeError(f"finfo is of floating-point dtypes, not of {found}. Use iinfo.")
@@ -129,7 +129,7 @@ def finfo(type: object, /) -> FloatInfo:
 
 
 def iinfo(type: object, /) -> IntegerInfo:
-    """Return the limits of an integer dtype, or of that of an array."""
+    """Return the limits of an integer dtype, or of the dtype of an array."""
     found = _dtype_of(type)
     if found.category != 1:
         raise TypeError(f"iinfo is of integer dtypes, not of {found}. Use finfo.")
@@ -138,12 +138,12 @@ def iinfo(type: object, /) -> IntegerInfo:
 
 
 def isdtype(dtype: dtype, kind: object) -> Any:
-    """Return whether a dtype is of a kind: a dtype, a name of `KINDS`, or a tuple of such.
+    """Return whether a dtype has a kind: a dtype, a name in `KINDS`, or a tuple of these.
 
     Raises
     ------
     ValueError
-        For a name that is none.
+        For an unknown name.
     TypeError
         For a kind that does not exist.
     """

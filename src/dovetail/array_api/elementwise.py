@@ -1,4 +1,4 @@
-"""Functions that go element by element."""
+"""Elementwise functions."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ trunc = _unary("trunc", _of_floats(aten.trunc), REAL)
 
 
 def clip(x: Tensor, /, min: object = None, max: object = None) -> Tensor:
-    """Return elements, those below `min` and above `max` put to the bound; in the dtype of `x`."""
+    """Limit elements to the range from `min` to `max`, in the dtype of `x`."""
     check_kinds("clip", REAL, x)
     for bound in (min, max):
         if isinstance(bound, Tensor) and result_dtype(bound, x) not in (x.dtype, bound.dtype):

@@ -88,7 +88,7 @@ def rfftfreq(
 
 
 def fftshift(x: Tensor, /, *, axes: Any = None) -> Tensor:
-    """Return `x` with the frequency zero moved to the middle."""
+    """Return `x` with the zero frequency moved to the middle."""
     check_kinds("fftshift", COMPLEX, x)
     return of_aten.fftshift(x, axes)
 

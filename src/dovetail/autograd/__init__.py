@@ -1,4 +1,4 @@
-"""Automatic differentiation, as ``torch.autograd``: what `dovetail_autograd` offers.
+"""Automatic differentiation, as in ``torch.autograd``: the public names of `dovetail_autograd`.
 
 May import the packages below.
 """

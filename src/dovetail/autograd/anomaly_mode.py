@@ -1,4 +1,6 @@
-"""Backward that names the call which made a NaN or raised, as ``torch.autograd.anomaly_mode``."""
+"""Anomaly mode: backward reports the forward call whose gradient is NaN or raised, as in
+``torch.autograd.anomaly_mode``.
+"""
 
 from dovetail_autograd import detect_anomaly, set_detect_anomaly
 

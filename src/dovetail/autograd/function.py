@@ -1,6 +1,4 @@
-"""`Function`, its decorator and its context, where a torch user looks for them:
-``autograd.function``.
-"""
+"""`Function`, its decorator and its context, under PyTorch's path: ``autograd.function``."""
 
 from dovetail_autograd import (
     BackwardCFunction,
@@ -28,12 +26,12 @@ __all__ = [
 
 
 class InplaceFunction(Function):
-    """A `Function` by the name that old programs derive from. Its methods are static.
+    """`Function` under its old name, for programs that derive from it. Its methods are static.
 
     Parameters
     ----------
     inplace
-        Kept as the attribute ``inplace``. Default: False.
+        Stored as the attribute ``inplace``. Default: False.
     """
 
     def __init__(self, inplace: bool = False) -> None:

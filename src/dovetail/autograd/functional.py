@@ -1,4 +1,4 @@
-"""Products with Jacobians and Hessians, and these themselves, as ``torch.autograd.functional``."""
+"""Jacobians, Hessians, and products with them, as in ``torch.autograd.functional``."""
 
 from __future__ import annotations
 

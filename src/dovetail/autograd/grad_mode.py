@@ -1,4 +1,4 @@
-"""Grad modes, as ``torch.autograd.grad_mode``."""
+"""Grad modes, as in ``torch.autograd.grad_mode``."""
 
 from dovetail_autograd import (
     enable_grad,

@@ -1,4 +1,4 @@
-"""Derivatives beside finite differences, as ``torch.autograd.gradcheck``."""
+"""Comparison of derivatives with finite differences, as in ``torch.autograd.gradcheck``."""
 
 from dovetail_autograd import GradcheckError, gradcheck, gradgradcheck
 

@@ -1,4 +1,6 @@
-"""The graph and what it saves, as ``torch.autograd.graph``; and what a backward will do."""
+"""The graph, hooks for saved tensors, and gradient edges, as in ``torch.autograd.graph``; and plans
+of a backward.
+"""
 
 from dovetail_autograd import (
     GradientEdge,

@@ -1,4 +1,4 @@
-"""The profiler's names of old, as ``torch.autograd.profiler``."""
+"""Old names of the profiler, as in ``torch.autograd.profiler``."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class profile:
     Parameters
     ----------
     enabled
-        Whether it does anything. Default: True.
+        Whether the context manager is active. Default: True.
     record_shapes, with_flops, profile_memory, with_stack
-        What is noted, as for `dovetail.profiler.profile`. Default: False.
+        What to record, as for `dovetail.profiler.profile`. Default: False.
     use_cuda, use_device, with_modules, use_kineto, use_cpu, experimental_config, acc_events, \
 custom_trace_id_callback, post_processing_timeout_s, activity_filters
-        Accepted; without effect.
+        Accepted and ignored.
     """
 
     def __init__(
@@ -147,14 +147,14 @@ class _Ranges(Observer):
 
 
 class emit_nvtx:
-    """Context manager in which every operator call is a range of NVTX, which NVIDIA's tools show.
+    """Context manager in which every operator call is an NVTX range for NVIDIA's tools.
 
     Parameters
     ----------
     enabled
-        Whether it does anything. Default: True.
+        Whether the context manager is active. Default: True.
     record_shapes
-        Accepted; ranges have the names of operators.
+        Accepted and ignored; ranges have the names of operators.
 
     Raises
     ------

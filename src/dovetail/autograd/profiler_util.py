@@ -1,4 +1,4 @@
-"""The lists of what a profiler saw, as ``torch.autograd.profiler_util``."""
+"""Lists of profiler events, as in ``torch.autograd.profiler_util``."""
 
 from ..profiler.event_list import EventList
 from ..profiler.events import FunctionEvent, FunctionEventAvg

@@ -1,4 +1,4 @@
-"""`Variable`: the old name for a tensor, and where the engine is found."""
+"""`Variable`: the old name of a tensor, and the engine."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class device_of(device):
 
 
 def synchronize(device: DeviceLike | None = None) -> None:
-    """Wait until a device, by default the current one, has done all that was asked of it.
+    """Wait until a device, by default the current one, has completed all work.
 
     Raises
     ------

@@ -137,5 +137,5 @@ class TransformedDistribution(Distribution):
         return self._monotonic(self.base_dist.cdf(value))
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return the quantile of a probability; the transforms are to be monotonic."""
+        """Return the quantile of a probability; the transforms must be monotonic."""
         return self._transformed(self.base_dist.icdf(self._monotonic(value)))

@@ -49,7 +49,7 @@ class View(ReplayedView):
         getattr(writing, overload)(base, *self.args, **self.kwargs)
 
     def put(self, base: Tensor, part: Tensor) -> Tensor:
-        """Return `base` with what the view shows of it replaced by `part`. Raises RuntimeError if
+        """Return `base` with the elements of the view replaced by `part`. Raises RuntimeError if
         elements of the view share memory.
         """
         replaced: Tensor = self.with_part(base, part)

@@ -1,4 +1,6 @@
-"""Settings of a whole program: determinism, precision, threads, and the dtype of old."""
+"""Settings of a whole program: determinism, precision, threads, and the legacy default tensor
+type.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Return whether deterministic operators were asked for."""
+    """Return whether deterministic operators are requested."""
     return _debug_mode > 0
 
 

@@ -34,9 +34,9 @@ class Stream:
     Parameters
     ----------
     device
-        Default: the accelerator, or the cpu where there is none.
+        Default: the accelerator, or the cpu if there is none.
     priority
-        For CUDA: lower numbers come first.
+        For CUDA: lower numbers have higher priority.
     """
 
     def __new__(cls, device: Any = None, *, priority: int = 0) -> Any:
@@ -64,7 +64,7 @@ class Stream:
         """Do nothing: all work is done."""
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Record an event, by default a new one, and return it: it is done at once."""
+        """Record an event, by default a new one, and return it; it is complete immediately."""
         event = event or Event(self.device)
         event.record(self)
         return event
@@ -91,7 +91,7 @@ class Event:
     Parameters
     ----------
     device
-        Default: the accelerator, or the cpu where there is none.
+        Default: the accelerator, or the cpu if there is none.
     enable_timing, blocking, interprocess
         As for `dovetail.cuda.Event`.
     """
@@ -114,20 +114,20 @@ class Event:
     device: Device
 
     def record(self, stream: Any = None) -> None:
-        """Do nothing: what comes before is done."""
+        """Do nothing: all previous work is done."""
 
     def query(self) -> bool:
-        """Return True: what comes before is done."""
+        """Return True: all previous work is done."""
         return True
 
     def synchronize(self) -> None:
-        """Do nothing: what comes before is done."""
+        """Do nothing: all previous work is done."""
 
     def wait(self, stream: Any = None) -> None:
-        """Do nothing: what comes before is done."""
+        """Do nothing: all previous work is done."""
 
     def elapsed_time(self, end_event: Any) -> float:
-        """Refuse: the cpu keeps no times of events.
+        """Raise RuntimeError: the cpu does not time events.
 
         Raises
         ------

@@ -24,15 +24,15 @@ class _Symbolic:
 
 
 class SymInt(_Symbolic):
-    """The class of symbolic integers, of which there are none."""
+    """The class of symbolic integers; there are no instances."""
 
 
 class SymFloat(_Symbolic):
-    """The class of symbolic floating point numbers, of which there are none."""
+    """The class of symbolic floating-point numbers; there are no instances."""
 
 
 class SymBool(_Symbolic):
-    """The class of symbolic truth values, of which there are none."""
+    """The class of symbolic bools; there are no instances."""
 
 
 @overridable

@@ -16,12 +16,12 @@ S = TypeVar("S")
 
 
 class Future(Generic[T]):
-    """A value, or an error, that is set once and waited for by any thread.
+    """A value or an error that is set once, and that any thread can wait for.
 
     Parameters
     ----------
     devices
-        Accepted for compatibility: values are handed on as they are.
+        Accepted and ignored: values are passed on unchanged.
     """
 
     def __init__(self, *, devices: Sequence[object] | None = None) -> None:
@@ -32,11 +32,11 @@ class Future(Generic[T]):
         self._callbacks: list[Callable[[], None]] = []
 
     def done(self) -> bool:
-        """Return whether the value, or an error, is there."""
+        """Return whether the value or an error is set."""
         return self._done
 
     def wait(self) -> T:
-        """Return the value once it is there.
+        """Wait for the value and return it.
 
         Raises
         ------
@@ -48,7 +48,7 @@ class Future(Generic[T]):
         return self.value()
 
     def value(self) -> T:
-        """Return the value, which must be there.
+        """Return the value, which must be set.
 
         Raises
         ------
@@ -65,12 +65,12 @@ class Future(Generic[T]):
         return found
 
     def set_result(self, result: T) -> None:
-        """Set the value, and run what waits for it.
+        """Set the value, and run the callbacks.
 
         Raises
         ------
         RuntimeError
-            If a value or an error is there already.
+            If a value or an error is already set.
         """
         self._complete(result, None)
 
@@ -80,9 +80,9 @@ class Future(Generic[T]):
         Raises
         ------
         AssertionError
-            If it is no exception.
+            If it is not an exception.
         RuntimeError
-            If a value or an error is there already.
+            If a value or an error is already set.
         """
         if not isinstance(result, BaseException):
             raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
@@ -109,13 +109,14 @@ class Future(Generic[T]):
         callback()
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
-        """Return the future of what `callback` makes of this one once it is done; an error of the
-        callback is the cause of its RuntimeError.
+        """Return a future for the result of `callback` on this future. An error in the callback
+        becomes the cause of a RuntimeError.
 
         Parameters
         ----------
         callback
-            Takes this future. It runs in the thread that sets the value, or at once.
+            Function of this future. It runs in the thread that sets the value, or immediately if
+            the value is set.
         """
         following: Future[S] = Future()
 
@@ -134,8 +135,8 @@ class Future(Generic[T]):
         return following
 
     def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
-        """Call `callback` with this future once it is done; an error of the callback is printed,
-        and nothing follows from it.
+        """Call `callback` with this future once it is done; an error in the callback is only
+        printed.
         """
 
         def run() -> None:

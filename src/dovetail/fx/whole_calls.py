@@ -42,7 +42,7 @@ def wrap(fn_or_name: _F) -> _F:
     Raises
     ------
     RuntimeError
-        For something else.
+        For anything else.
     NotImplementedError
         Anywhere but at the top of a module.
     """

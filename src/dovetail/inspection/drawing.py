@@ -13,7 +13,7 @@ from .graph_reading import Graph, Parameters, Vertex, held_by, read_graph
 
 
 class GraphDrawing:
-    """A drawing of a graph. ``str`` gives a tree for the terminal; notebooks show the SVG.
+    """A drawing of a graph. ``str`` returns a tree for the terminal; notebooks show the SVG.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class GraphDrawing:
         Parameters
         ----------
         path
-            The file; it is replaced.
+            The file, which is overwritten.
         """
         Path(path).write_text(self.svg, encoding="utf-8")
 
@@ -55,22 +55,23 @@ class GraphDrawing:
 def draw_graph(
     tensor: Tensor | Sequence[Tensor], params: Parameters | Any | None = None, *, limit: int = 500
 ) -> GraphDrawing:
-    """Draw the autograd graph that leads to a tensor: names, shapes, dtypes, saved values, leaves
-    by their names, and at each edge its `input_nr`: which output of the node it leads to.
+    """Draw the autograd graph of a tensor: names, shapes, dtypes, saved values, names of leaves,
+    and the `input_nr` of each edge (the index of the node's output).
 
-    Nothing runs and nothing is freed: saved-tensor hooks are not called, and the graph may be run
-    backward afterwards.
+    Nothing runs and nothing is freed: saved-tensor hooks are not called, and backward can run
+    afterwards.
 
     Parameters
     ----------
     tensor
-        What the graph leads to, such as a loss; or several tensors.
+        The root of the graph, such as a loss; or several tensors.
     params
         Names for leaves: a module, ``module.named_parameters()``, or a dict from names to tensors.
-        Default: those of the caller's variables that hold them, or modules with them; else "leaf".
+        Default: names of the caller's variables that refer to the tensors or their modules;
+        otherwise "leaf".
     limit
-        Maximum number of nodes to draw, those recorded last; the others are counted in one box.
-        Default: 500.
+        Maximum number of nodes to draw, beginning with the last recorded; one box counts the
+        others. Default: 500.
 
     Returns
     -------

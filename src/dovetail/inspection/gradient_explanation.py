@@ -45,16 +45,16 @@ class Reason:
 
 @dataclass(frozen=True, repr=False)
 class GradExplanation(InNotebooks):
-    """Why a gradient is as it is; ``str`` gives it in sentences.
+    """Explanation of a gradient; ``str`` returns it as text.
 
     Attributes
     ----------
     tensor
-        The tensor in a few words.
+        A short description of the tensor.
     gradient
         "none", "zero", "nan", "infinite" or "ordinary".
     reasons
-        What was found, the most likely cause first.
+        The findings, the most likely cause first.
     """
 
     tensor: str
@@ -86,22 +86,22 @@ def explain_grad(
     params: object | None = None,
     trace: Trace | None = None,
 ) -> GradExplanation:
-    """Say why ``tensor.grad`` is None, zero, nan or infinite.
+    """Explain why ``tensor.grad`` is None, zero, nan or infinite.
 
     Parameters
     ----------
     tensor
         The tensor whose gradient is in question.
     output
-        What backward was, or is to be, called on. With it the graph is searched for a path, and
-        where the gradient is zero or not finite the backward is replayed to find the node that made
-        it so. That needs the saved values: ask before ``backward()``, or after
+        The tensor on which backward is called. If passed, the graph is searched for a path to
+        `tensor`, and for a gradient that is zero or not finite, backward is replayed to find the
+        node that caused it. This needs the saved values: call it before ``backward()``, or after
         ``backward(retain_graph=True)``. No ``.grad`` is changed, but tensor hooks run.
     params
         Names for leaves, as for `draw_graph`.
     trace
-        A `dovetail.tracing` of the forward run: calls that took tensors with gradients and returned
-        some without are named with their lines.
+        A `dovetail.tracing` of the forward run: calls that got tensors with gradients and returned
+        tensors without are reported with their source lines.
 
     Returns
     -------

@@ -23,7 +23,7 @@ class TensorDrawing:
     Attributes
     ----------
     html : str
-        Needs nothing from elsewhere: no script, no style, no file.
+        Self-contained HTML without scripts or external styles and files.
     """
 
     def __init__(self, html: str, text: str) -> None:
@@ -43,14 +43,14 @@ def draw_tensor(tensor: Tensor) -> TensorDrawing:
     Parameters
     ----------
     tensor : Tensor
-        Of any shape, dtype and device. Complex values are drawn as magnitudes; above two dimensions
-        only the range is shown.
+        A tensor of any shape, dtype and device. Complex values are drawn as magnitudes; above two
+        dimensions only the range is shown.
 
     Returns
     -------
     TensorDrawing
-        Dtype, shape, device and range; a line for one dimension, a picture for two, in which dark
-        is low, light is high, and red is nan or infinite.
+        Dtype, shape, device and range; a line for one dimension, an image for two. In the image,
+        dark means low, light means high, and red means nan or infinite.
 
     Raises
     ------

@@ -117,7 +117,7 @@ class tracing(Trace):
         Parameters
         ----------
         path
-            The file; it is replaced.
+            The file, which is overwritten.
         """
         Path(path).write_text(self.as_json(), encoding="utf-8")
 
@@ -127,7 +127,7 @@ class tracing(Trace):
         Parameters
         ----------
         path
-            The file; it is replaced.
+            The file, which is overwritten.
         """
         import json
 

@@ -9,7 +9,7 @@ from .refusals import no_graph
 
 
 class ScriptModule(Module):
-    """The class of traced modules. A module of a class derived from it runs as it stands."""
+    """The class of traced modules. A module of a derived class runs unchanged."""
 
 
 class RecursiveScriptModule(ScriptModule):
@@ -17,12 +17,12 @@ class RecursiveScriptModule(ScriptModule):
 
 
 class ScriptFunction:
-    """The class of traced functions: `trace` makes them.
+    """The class of functions traced by `trace`.
 
     Raises
     ------
     NotImplementedError
-        When it is called itself.
+        When the class itself is called.
     """
 
     def __new__(cls, *arguments: Any, **options: Any) -> ScriptFunction:

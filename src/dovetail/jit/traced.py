@@ -210,7 +210,7 @@ def trace(
     example_inputs
         A tensor, or a tuple of tensors and of lists, tuples and dicts of them.
     optimize, strict, _force_outplace, _module_class, _compilation_unit, _store_inputs
-        Accepted; without effect.
+        Accepted and ignored.
     check_trace : bool, default True
         Trace again and run the program, and compare calls and results.
     check_inputs
@@ -288,7 +288,7 @@ def trace_module(
     optimize, check_trace, check_tolerance, strict, _force_outplace, _module_class
         As for `trace`.
     _compilation_unit, _store_inputs
-        Accepted; without effect.
+        Accepted and ignored.
     check_inputs
         A list of dicts like `inputs`. Default: `inputs`.
     example_inputs_is_kwarg : bool, default False

@@ -170,7 +170,7 @@ class ProcessContext:
 
 
 class SpawnContext(ProcessContext):
-    """What `spawn` returns; the name of old."""
+    """The result of `spawn`, under its old name."""
 
 
 def start_processes(

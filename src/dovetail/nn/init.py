@@ -358,7 +358,7 @@ R = TypeVar("R")
 
 
 def _make_deprecate(function: Callable[P, R]) -> Callable[P, R]:
-    """Return the function under its name of old, which warns."""
+    """Return the function under its old name, which warns."""
     new = function.__name__
     old = new[:-1]
 

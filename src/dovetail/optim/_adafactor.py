@@ -17,33 +17,34 @@ __all__ = ["Adafactor", "adafactor"]
 
 
 class Adafactor(Optimizer):
-    """Adafactor: steps divided by the root of a mean of squares that is kept as a product of one
-    factor per row and one per column.
+    """Adafactor: steps divided by the root of a mean of squares, which is stored as one factor per
+    row and one per column.
 
     With ``beta = 1 - step**beta2_decay``, ``rho = min(lr, 1 / sqrt(step))`` and
     ``alpha = max(eps[1], rms(p)) * rho``: ``R = beta * R + (1 - beta) * mean(g**2, -1)``;
     ``C = beta * C + (1 - beta) * mean(g**2, -2)``; ``u = g / sqrt(R C / mean(R))``;
-    ``p = p - alpha * u / max(1, rms(u) / d)``. Parameters of fewer than two dimensions keep the
-    mean itself.
+    ``p = p - alpha * u / max(1, rms(u) / d)``. For parameters of fewer than two dimensions, the
+    mean itself is stored.
 
     Parameters
     ----------
     params : iterable
         As in `Optimizer`.
     lr : float or Tensor, default 1e-2
-        Greatest learning rate.
+        Maximum learning rate.
     beta2_decay : float, default -0.8
-        Power of the step by which the newest gradient counts, not above 0.
+        Exponent of the step in the weight of the newest gradient, at most 0.
     eps : (float or None, float), default (None, 1e-3)
-        The least denominator (None: that of the dtype), and the least size of a parameter.
+        The smallest denominator (None means the epsilon of the dtype), and the smallest scale of a
+        parameter.
     d : float, default 1.0
-        Size from which on updates are clipped, at least 1.
+        Root mean square at which updates are clipped, at least 1.
     weight_decay : float, default 0.0
         The parameter shrinks by ``lr * weight_decay``.
     foreach : bool, optional
         Accepted; it does not change the result.
     maximize : bool, default False
-        Go up instead of down.
+        Maximize the objective instead of minimizing it.
 
     Raises
     ------

@@ -21,29 +21,29 @@ class Muon(Optimizer):
     """Muon: momentum whose update is replaced by the nearest orthogonal matrix.
 
     ``b = momentum * b + (1 - momentum) * g``; ``p = (1 - lr * weight_decay) * p - rate * O``, where
-    O is computed from ``b``, or from ``g + momentum * (b - g)`` with Nesterov's momentum, by
-    iterations of Newton and Schulz in bfloat16.
+    O is computed by Newton-Schulz iterations in bfloat16 from ``b``, or with Nesterov's momentum
+    from ``g + momentum * (b - g)``.
 
     Parameters
     ----------
     params : iterable
-        Of matrices; as in `Optimizer`.
+        Parameters that are matrices; as in `Optimizer`.
     lr : float or Tensor, default 1e-3
         Learning rate.
     weight_decay : float, default 0.1
         The parameter shrinks by ``lr * weight_decay``.
     momentum : float, default 0.95
-        Share of the buffer that is kept.
+        Decay of the momentum buffer.
     nesterov : bool, default True
         Look ahead along the momentum.
     ns_coefficients : (float, float, float), default (3.4445, -4.775, 2.0315)
-        Of the polynomial ``a x + b x**3 + c x**5`` that is iterated.
+        Coefficients of the iterated polynomial ``a x + b x**3 + c x**5``.
     eps : float, default 1e-7
-        Least norm by which the update is divided at first.
+        Lower bound of the norm that normalizes the update.
     ns_steps : int, default 5
         Iterations.
     adjust_lr_fn : {'original', 'match_rms_adamw'}, optional
-        How the rate depends on the shape (A, B): ``lr * sqrt(max(1, A / B))``, the default, or
+        Dependence of the rate on the shape (A, B): ``lr * sqrt(max(1, A / B))``, the default, or
         ``lr * 0.2 * sqrt(max(A, B))``.
 
     Raises
@@ -143,7 +143,7 @@ def muon(
     RuntimeError
         For `foreach`, or complex parameters.
     IndexError
-        If a list is shorter than that of the parameters; nothing has changed then.
+        If a list is shorter than the list of parameters; nothing is changed then.
     """
     if foreach:
         raise RuntimeError("Foreach is not supported for Muon yet. Leave it out.")

@@ -16,8 +16,8 @@ __all__ = ["Adadelta", "adadelta"]
 
 
 class Adadelta(ElementwiseOptimizer):
-    """Adadelta: steps as great as the running root mean square of the steps, divided by that of the
-    gradients.
+    """Adadelta: steps scaled by the running root mean square of the steps divided by the running
+    root mean square of the gradients.
 
     ``v = rho * v + (1 - rho) * g**2``; ``delta = sqrt(u + eps) / sqrt(v + eps) * g``;
     ``u = rho * u + (1 - rho) * delta**2``; ``p = p - lr * delta``.
@@ -31,17 +31,17 @@ class Adadelta(ElementwiseOptimizer):
     rho : float, default 0.9
         Decay of the two running means, within [0, 1].
     eps : float, default 1e-6
-        Added under the roots.
+        Value added under the roots.
     weight_decay : float, default 0
         Factor of the parameter added to its gradient.
     foreach : bool, optional
-        False takes the steps of small parameters one by one, instead of all at once.
+        False updates small parameters one by one instead of together.
     capturable : bool, default False
-        For parameters on a GPU alone, where it does not change the result.
+        Only for parameters on a GPU; does not change the result.
     maximize : bool, default False
-        Go up instead of down.
+        Maximize the objective instead of minimizing it.
     differentiable : bool, default False
-        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+        Record `step`, so that its results can be differentiated; see `Optimizer`.
 
     Raises
     ------

@@ -16,7 +16,7 @@ __all__ = ["Adagrad", "adagrad"]
 
 
 class Adagrad(ElementwiseOptimizer):
-    """Adagrad: steps divided by the root of the sum of all squared gradients so far.
+    """Adagrad: steps divided by the root of the sum of all previous squared gradients.
 
     ``s = s + g**2``; ``p = p - lr / (1 + (step - 1) * lr_decay) * g / (sqrt(s) + eps)``.
 
@@ -33,13 +33,13 @@ class Adagrad(ElementwiseOptimizer):
     initial_accumulator_value : float, default 0
         Initial value of the sums.
     eps : float, default 1e-10
-        Added to the denominator.
+        Value added to the denominator.
     foreach : bool, optional
-        False takes the steps of small parameters one by one, instead of all at once.
+        False updates small parameters one by one instead of together.
     maximize : bool, default False
-        Go up instead of down.
+        Maximize the objective instead of minimizing it.
     differentiable : bool, default False
-        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+        Record `step`, so that its results can be differentiated; see `Optimizer`.
     fused : bool, optional
         Accepted; it does not change the result.
 
@@ -96,7 +96,7 @@ class Adagrad(ElementwiseOptimizer):
                 self._start(self.state[parameter], parameter, group)
 
     def share_memory(self) -> None:
-        """Move the sums and the counts of steps into memory that other processes can see."""
+        """Move the sums and the step counts to shared memory."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 for value in self.state[parameter].values():

@@ -43,28 +43,28 @@ class Adam(ElementwiseOptimizer):
     betas : (float or Tensor, float or Tensor), default (0.9, 0.999)
         Decay of the two running means, each within [0, 1).
     eps : float, default 1e-8
-        Added to the denominator.
+        Value added to the denominator.
     weight_decay : float, default 0
         Factor of the parameter added to its gradient.
     amsgrad : bool, default False
-        Divide by the greatest mean of squares so far.
+        Divide by the maximum of all previous means of squares.
     foreach : bool, optional
-        False takes the steps of small parameters one by one, instead of all at once.
+        False updates small parameters one by one instead of together.
     maximize : bool, default False
-        Go up instead of down.
+        Maximize the objective instead of minimizing it.
     capturable : bool, default False
-        For parameters on a GPU alone, where it does not change the result.
+        Only for parameters on a GPU; does not change the result.
     differentiable : bool, default False
-        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+        Record `step`, so that its results can be differentiated; see `Optimizer`.
     fused : bool, optional
         Accepted; it does not change the result.
     decoupled_weight_decay : bool, default False
-        Shrink the parameter itself instead (AdamW).
+        Decay the parameter itself instead (AdamW).
 
     Raises
     ------
     ValueError
-        For an option out of range, and for tensors where numbers are needed.
+        For an option out of range, or for tensors where numbers are required.
     """
 
     _fused_rule = "adam"

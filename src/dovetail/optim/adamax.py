@@ -16,7 +16,7 @@ __all__ = ["Adamax", "adamax"]
 
 
 class Adamax(ElementwiseOptimizer):
-    """Adamax: Adam with the greatest gradient so far, which decays, for the mean of squares.
+    """Adamax: Adam with a decaying maximum of the gradients in place of the mean of squares.
 
     ``m = beta1 * m + (1 - beta1) * g``; ``u = max(beta2 * u, |g| + eps)``;
     ``p = p - lr / (1 - beta1**step) * m / u``.
@@ -30,17 +30,17 @@ class Adamax(ElementwiseOptimizer):
     betas : (float, float), default (0.9, 0.999)
         Decay of the running mean and of the greatest gradient, each within [0, 1).
     eps : float, default 1e-8
-        Added to the size of a gradient.
+        Value added to the absolute gradient.
     weight_decay : float, default 0
         Factor of the parameter added to its gradient.
     foreach : bool, optional
-        False takes the steps of small parameters one by one, instead of all at once.
+        False updates small parameters one by one instead of together.
     maximize : bool, default False
-        Go up instead of down.
+        Maximize the objective instead of minimizing it.
     differentiable : bool, default False
-        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+        Record `step`, so that its results can be differentiated; see `Optimizer`.
     capturable : bool, default False
-        For parameters on a GPU alone, where it does not change the result.
+        Only for parameters on a GPU; does not change the result.
 
     Raises
     ------

@@ -16,7 +16,7 @@ __all__ = ["ASGD", "asgd"]
 
 
 class ASGD(ElementwiseOptimizer):
-    """Averaged stochastic gradient descent: the state keeps the mean ``ax`` of the parameters.
+    """Averaged stochastic gradient descent: the state contains the mean ``ax`` of the parameters.
 
     ``p = p * (1 - lambd * eta) - eta * g``; ``ax = ax + (p - ax) * mu``;
     ``eta = lr / (1 + lambd * lr * step)**alpha``; ``mu = 1 / max(1, step - t0)``.
@@ -30,19 +30,19 @@ class ASGD(ElementwiseOptimizer):
     lambd : float, default 1e-4
         Decay of the parameters.
     alpha : float, default 0.75
-        Power by which the rate falls.
+        Exponent of the decay of the rate.
     t0 : float, default 1e6
-        Step from which on the parameters are averaged.
+        First step at which the parameters are averaged.
     weight_decay : float, default 0
         Factor of the parameter added to its gradient.
     foreach : bool, optional
-        False takes the steps of small parameters one by one, instead of all at once.
+        False updates small parameters one by one instead of together.
     maximize : bool, default False
-        Go up instead of down.
+        Maximize the objective instead of minimizing it.
     differentiable : bool, default False
-        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+        Record `step`, so that its results can be differentiated; see `Optimizer`.
     capturable : bool, default False
-        For parameters on a GPU alone, where it does not change the result.
+        Only for parameters on a GPU; does not change the result.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Optimizers that treat every element of a parameter alike, by one rule.
+"""Optimizers that apply one rule to every element of a parameter.
 
-The rule is written once, for a parameter and its state. It may be given several parameters that are
-laid end to end (`vectors`), and it is what is recorded where steps are differentiable.
+The rule is written once, for a parameter and its state. It also runs on several concatenated
+parameters (`vectors`), and it is recorded if steps are differentiable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .vectors import FEWEST, Pair, Vectors, may_join
 
 
 class ElementwiseOptimizer(Optimizer):
-    """Base class of optimizers that define `_start`, the first state of a parameter, and
+    """Base class of optimizers that define `_start`, the initial state of a parameter, and
     `_update`, the rule.
     """
 

@@ -1,4 +1,5 @@
-"""Steps of optimizers with states that the caller keeps: what `adam` and its kin are made of.
+"""Steps of optimizers with states owned by the caller: the implementation of `adam` and the other
+functional forms.
 
 The rule of the optimizer is applied to each parameter; parameters and states change in place.
 """
@@ -25,28 +26,28 @@ _PAIRS: Final = {
 
 _ACCEPTED: Final = ("has_complex", "has_sparse_grad")
 
-_DOCSTRING: Final = """Take a step of `{kind}` with states that the caller keeps, in place.
+_DOCSTRING: Final = """Take a step of `{kind}` in place, with states owned by the caller.
 
 Parameters
 ----------
 params, {gradients}
     Parameters and their gradients.
 {states}
-    The states, a list each with a value for each parameter. A value None is replaced by the first
-    one. Lists of states that the options do without are not read.
+    The states: a list for each, with a value for each parameter. A value None is replaced by the
+    initial state. Lists of states that the options do not use are not read.
 grad_scale, found_inf
-    Where they are accepted, None: `amp.GradScaler` takes the scale out before a step.
+    Must be None: `amp.GradScaler` unscales the gradients before a step.
 has_complex, has_sparse_grad
-    Accepted: gradients are dense, and the parameters tell their dtypes.
+    Accepted and ignored: gradients are dense, and the parameters have their dtypes.
 {options}
     The options of `{kind}`.
 
 Raises
 ------
 RuntimeError
-    If steps are not counted by tensors.
+    If the step counts are not tensors.
 IndexError
-    If a list is shorter than that of the parameters; nothing has changed then.
+    If a list is shorter than the list of parameters; nothing is changed then.
 AssertionError
     For flags that contradict each other, and for gradients that are still scaled.
 """
@@ -57,19 +58,19 @@ def functional_step(
     states: Mapping[str, str],
     only: Mapping[str, Callable[[dict[str, Any]], bool]] | None = None,
 ) -> Callable[[Callable[P, dict[str, Any]]], Callable[P, None]]:
-    """Return a decorator that makes the functional form of an optimizer of a signature.
+    """Return a decorator that turns a signature into the functional form of an optimizer.
 
-    The decorated function has PyTorch's parameters, first those of parameters and gradients, and
-    returns ``locals()``.
+    The decorated function has PyTorch's parameters, beginning with the parameters and gradients,
+    and returns ``locals()``.
 
     Parameters
     ----------
     kind
         The optimizer whose rule is applied.
     states
-        Entries of the state, with the parameters that are their lists.
+        Entries of the state, with the function's parameters that contain them as lists.
     only
-        For entries that some options do without, whether these options read them.
+        For entries that only some options use: a function that tells whether the options use them.
     """
     conditions = only or {}
 
@@ -123,17 +124,17 @@ def take_steps(
     params, grads
         Parameters and their gradients, dense.
     states
-        A list for each entry of the state, with a value for each parameter. A value None that the
-        rule replaces is set in the list.
+        A list for each entry of the state, with a value for each parameter. The rule replaces a
+        value None in the list.
     **options
-        Options of a parameter group; missing ones have their defaults.
+        Options of a parameter group; missing options have their defaults.
 
     Raises
     ------
     RuntimeError
-        If steps are not counted by tensors.
+        If the step counts are not tensors.
     IndexError
-        If a list is shorter than that of the parameters; nothing has changed then.
+        If a list is shorter than the list of parameters; nothing is changed then.
     AssertionError
         For flags that contradict each other, as in the step of the optimizer.
     """
@@ -151,7 +152,7 @@ def take_steps(
 
 
 def refuse_scaling(grad_scale: Tensor | None, found_inf: Tensor | None) -> None:
-    """Raise AssertionError if gradients are still scaled: `GradScaler.unscale_` is to be called."""
+    """Raise AssertionError if gradients are still scaled: call `GradScaler.unscale_` first."""
     if grad_scale is not None or found_inf is not None:
         raise AssertionError(
             "Expected grad_scale and found_inf to be None. Call GradScaler.unscale_ before."
@@ -161,8 +162,8 @@ def refuse_scaling(grad_scale: Tensor | None, found_inf: Tensor | None) -> None:
 def check_states(
     params: Sequence[Tensor], lists: dict[str, Any], state_steps: Sequence[Any] = ()
 ) -> None:
-    """Raise RuntimeError if steps are not counted by tensors, IndexError if a list is shorter than
-    that of the parameters.
+    """Raise RuntimeError if the step counts are not tensors, IndexError if a list is shorter than
+    the list of parameters.
     """
     if not all([isinstance(each, Tensor) for each in state_steps]):
         raise RuntimeError(

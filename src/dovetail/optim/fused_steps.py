@@ -1,5 +1,5 @@
 """Steps of all parameters of a group at once, where the backend has a kernel for the rule: see
-`ArrayBackend.fused_step`. ``foreach=False`` takes them operator by operator.
+`ArrayBackend.fused_step`. ``foreach=False`` runs them operator by operator.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class _Rule(NamedTuple):
 
 
 def take_fused(optimizer: Any, group: dict[str, Any], pairs: list[_Pair]) -> list[_Pair]:
-    """Take the steps that the backend of the parameters has a kernel for; return the others."""
+    """Run the steps for which the backend of the parameters has a kernel; return the other
+    parameters.
+    """
     rule = _rule(optimizer._fused_rule, group)
     if rule is None or not pairs or not _is_plain(group):
         return pairs

@@ -1,4 +1,4 @@
-"""Hooks around what an optimizer does: its steps, and saving and loading its state."""
+"""Hooks around the steps of an optimizer, and around saving and loading its state."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _global_post_hooks: Hooks = OrderedDict()
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` before ``step`` of every optimizer; it may return new
-    ones.
+    """Call ``hook(optimizer, args, kwargs)`` before ``step`` of every optimizer; the hook may
+    return ``(new_args, new_kwargs)``.
     """
     return add_hook(_global_pre_hooks, hook)
 
@@ -29,8 +29,8 @@ def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHan
 
 
 def with_hooks(func: Step) -> Step:
-    """Wrap a class's ``step`` so that hooks run around it and schedulers can see that it was
-    called.
+    """Wrap the ``step`` of a class so that hooks run around it, and schedulers can count the
+    calls.
     """
 
     @functools.wraps(func)
@@ -69,7 +69,7 @@ def with_hooks(func: Step) -> Step:
 
 
 def with_count(optimizer: OptimizerHooks, step: Step) -> Step:
-    """Wrap a ``step`` of one optimizer, which is no method, so that schedulers see its calls."""
+    """Wrap a ``step`` function set on one optimizer so that schedulers can count its calls."""
 
     @functools.wraps(step)
     def counted(*args: Any, **kwargs: Any) -> Any:
@@ -81,7 +81,7 @@ def with_count(optimizer: OptimizerHooks, step: Step) -> Step:
 
 
 class OptimizerHooks:
-    """The part of Optimizer that keeps its hooks."""
+    """The part of `Optimizer` that manages hooks."""
 
     OptimizerPreHook: TypeAlias = Callable[..., Any]
     OptimizerPostHook: TypeAlias = Callable[..., None]
@@ -113,8 +113,8 @@ class OptimizerHooks:
         self._optimizer_load_state_dict_post_hooks: Hooks = OrderedDict()
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` before ``step``; it returns None or ``(new_args,
-        new_kwargs)``.
+        """Call ``hook(optimizer, args, kwargs)`` before ``step``; the hook returns None or
+        ``(new_args, new_kwargs)``.
         """
         return add_hook(self._optimizer_step_pre_hooks, hook)
 
@@ -131,16 +131,16 @@ class OptimizerHooks:
     def register_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` after it; it may change the dict in place or return
-        another.
+        """Call ``hook(optimizer, state_dict)`` after `state_dict`; the hook may change the dict in
+        place or return another one.
         """
         return add_hook(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` with a shallow copy before loading; it may return
-        another dict.
+        """Call ``hook(optimizer, state_dict)`` with a shallow copy before loading; the hook may
+        return another dict.
         """
         return add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 

@@ -20,9 +20,9 @@ LEAST_CURVATURE = 1e-10
 
 
 class LBFGS(Optimizer):
-    """L-BFGS: Newton's method with an inverse Hessian that is estimated from the latest steps.
+    """L-BFGS: Newton's method with an inverse Hessian estimated from the latest steps.
 
-    It needs a closure, which it calls several times in a step. All parameters are in one group.
+    `step` requires a closure, which is called several times. All parameters must be in one group.
 
     Parameters
     ----------
@@ -31,17 +31,17 @@ class LBFGS(Optimizer):
     lr : float or Tensor, default 1
         Learning rate.
     max_iter : int, default 20
-        Most iterations in a step.
+        Maximum number of iterations in a step.
     max_eval : int, optional
-        Most calls of the closure in a step; default 1.25 times ``max_iter``.
+        Maximum number of calls of the closure in a step; default: 1.25 times ``max_iter``.
     tolerance_grad : float, default 1e-7
-        Stop where no element of the gradient is greater.
+        Stop if no element of the gradient is greater.
     tolerance_change : float, default 1e-9
-        Stop where neither loss nor parameters change more.
+        Stop if neither the loss nor the parameters change by more.
     history_size : int, default 100
-        Steps that are remembered.
+        Number of steps to store.
     line_search_fn : {'strong_wolfe'}, optional
-        Search the length of each step; default: take the learning rate.
+        Line search for the length of each step; default: the learning rate.
 
     Raises
     ------
@@ -79,7 +79,7 @@ class LBFGS(Optimizer):
 
     @no_grad()
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
-        """Take several iterations.
+        """Run several iterations.
 
         Parameters
         ----------

@@ -26,7 +26,7 @@ __all__ = ["NAdam", "nadam"]
 
 
 class NAdam(ElementwiseOptimizer):
-    """NAdam: Adam with Nesterov's momentum, which grows from step to step.
+    """NAdam: Adam with Nesterov's momentum, which increases with each step.
 
     ``mu_t = beta1 * (1 - 0.96**(step * momentum_decay) / 2)``; the step of Adam with
     ``(1 - mu_t) / (1 - prod(mu)) * g + mu_(t+1) / (1 - prod(mu) * mu_(t+1)) * m`` for the mean of
@@ -41,21 +41,21 @@ class NAdam(ElementwiseOptimizer):
     betas : (float, float), default (0.9, 0.999)
         Decay of the two running means, each within [0, 1).
     eps : float, default 1e-8
-        Added to the denominator.
+        Value added to the denominator.
     weight_decay : float, default 0
         Factor of the parameter added to its gradient.
     momentum_decay : float, default 4e-3
-        Rate at which the momentum grows.
+        Rate at which the momentum increases.
     decoupled_weight_decay : bool, default False
-        Shrink the parameter itself instead.
+        Decay the parameter itself instead.
     foreach : bool, optional
-        False takes the steps of small parameters one by one, instead of all at once.
+        False updates small parameters one by one instead of together.
     maximize : bool, default False
-        Go up instead of down.
+        Maximize the objective instead of minimizing it.
     capturable : bool, default False
-        For parameters on a GPU alone, where it does not change the result.
+        Only for parameters on a GPU; does not change the result.
     differentiable : bool, default False
-        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+        Record `step`, so that its results can be differentiated; see `Optimizer`.
 
     Raises
     ------

@@ -1,5 +1,5 @@
-"""`Optimizer`: parameter groups with options, state per parameter, hooks around ``step``, and
-saving all of it.
+"""`Optimizer`: parameter groups with options, state per parameter, hooks around ``step``, and state
+dicts.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class Optimizer(OptimizerHooks):
     params : iterable of Tensor, of (name, Tensor), or of dict
         Parameters to optimize; dicts are groups with a key 'params' and options of their own.
     defaults : dict
-        Options of groups that do not give them.
+        Defaults for options that a group lacks.
 
     Notes
     -----
-    With ``differentiable=True`` `step` is recorded: the parameters, which then may be no leaves,
-    come out as functions of what they were, of the gradients, of a learning rate that is a tensor,
-    and of earlier steps. Give the loss a clone of a parameter that a later step writes to.
+    With ``differentiable=True``, `step` is recorded: the new parameters, which cannot be leaves
+    then, are functions of the old parameters, the gradients, a tensor learning rate, and earlier
+    steps. If a later step writes to a parameter, use a clone of it in the loss.
 
     Attributes
     ----------
@@ -69,11 +69,11 @@ class Optimizer(OptimizerHooks):
     Raises
     ------
     TypeError
-        If ``params`` is a tensor, contains something else than tensors, or a group's 'params' is a
-        set.
+        If ``params`` is a tensor, contains anything but tensors, or if the 'params' of a group are
+        a set.
     ValueError
-        If ``params`` is empty, holds a non-leaf, or the same parameter in two groups; if a group
-        lacks an option whose default is `required`.
+        If ``params`` is empty, contains a non-leaf, or has the same parameter in two groups; if a
+        group lacks an option whose default is `required`.
     """
 
     _later_options: ClassVar[dict[str, Any]] = {}
@@ -126,18 +126,18 @@ class Optimizer(OptimizerHooks):
         return "\n".join(lines) + "\n)"
 
     def add_param_group(self, param_group: ParamGroup) -> None:
-        """Add a group of parameters, with the defaults for options it does not give.
+        """Add a group of parameters, with the defaults for missing options.
 
         Parameters
         ----------
         param_group : dict
             'params': a tensor, or an ordered collection of tensors or (name, tensor) pairs; and
-            options. It is completed, and becomes the group.
+            options. The dict is completed in place and becomes the group.
 
         Raises
         ------
         TypeError, ValueError
-            As the constructor; the optimizer is not changed.
+            As for the constructor; the optimizer is then unchanged.
         """
         if not isinstance(param_group, dict):
             raise TypeError(
@@ -313,19 +313,19 @@ class Optimizer(OptimizerHooks):
         return result
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take the state and options of ``state_dict``, which is copied.
+        """Load a copy of the state and the options in ``state_dict``.
 
         Tensors of the state are cast to the parameter's dtype and device, except ``step``.
 
         Parameters
         ----------
         state_dict : mapping
-            As returned by `state_dict` of an optimizer with groups of the same lengths.
+            The result of `state_dict` of an optimizer with groups of the same lengths.
 
         Raises
         ------
         ValueError
-            If the groups differ in number or length; the optimizer is not changed.
+            If the groups differ in number or length; the optimizer is then unchanged.
         """
         state_dict = dict(state_dict)
         for hook in self._optimizer_load_state_dict_pre_hooks.values():

@@ -26,12 +26,12 @@ __all__ = ["RAdam", "radam"]
 
 
 class RAdam(ElementwiseOptimizer):
-    """RAdam: Adam whose steps are rectified while the mean of squares rests on few gradients.
+    """RAdam: Adam with rectified steps while the mean of squares is based on few gradients.
 
     With ``rho_inf = 2 / (1 - beta2) - 1`` and
     ``rho = rho_inf - 2 * step * beta2**step / (1 - beta2**step)`` the step of Adam is multiplied by
-    ``sqrt((rho - 4) (rho - 2) rho_inf / ((rho_inf - 4) (rho_inf - 2) rho))``; while ``rho <= 5``
-    it is that of the mean of gradients alone.
+    ``sqrt((rho - 4) (rho - 2) rho_inf / ((rho_inf - 4) (rho_inf - 2) rho))``; while ``rho <= 5``,
+    only the mean of gradients is used.
 
     Parameters
     ----------
@@ -42,19 +42,19 @@ class RAdam(ElementwiseOptimizer):
     betas : (float, float), default (0.9, 0.999)
         Decay of the two running means, each within [0, 1).
     eps : float, default 1e-8
-        Added to the denominator.
+        Value added to the denominator.
     weight_decay : float, default 0
         Factor of the parameter added to its gradient.
     decoupled_weight_decay : bool, default False
-        Shrink the parameter itself instead.
+        Decay the parameter itself instead.
     foreach : bool, optional
-        False takes the steps of small parameters one by one, instead of all at once.
+        False updates small parameters one by one instead of together.
     maximize : bool, default False
-        Go up instead of down.
+        Maximize the objective instead of minimizing it.
     capturable : bool, default False
-        For parameters on a GPU alone, where it does not change the result.
+        Only for parameters on a GPU; does not change the result.
     differentiable : bool, default False
-        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+        Record `step`, so that its results can be differentiated; see `Optimizer`.
 
     Raises
     ------

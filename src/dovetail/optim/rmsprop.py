@@ -38,21 +38,21 @@ class RMSprop(ElementwiseOptimizer):
     alpha : float, default 0.99
         Decay of the running mean.
     eps : float, default 1e-8
-        Added to the denominator.
+        Value added to the denominator.
     weight_decay : float, default 0
         Factor of the parameter added to its gradient.
     momentum : float, default 0
-        Share of the previous update that is kept.
+        Weight of the previous update.
     centered : bool, default False
         Subtract the squared mean of the gradients.
     capturable : bool, default False
-        For parameters on a GPU alone, where it does not change the result.
+        Only for parameters on a GPU; does not change the result.
     foreach : bool, optional
-        False takes the steps of small parameters one by one, instead of all at once.
+        False updates small parameters one by one instead of together.
     maximize : bool, default False
-        Go up instead of down.
+        Maximize the objective instead of minimizing it.
     differentiable : bool, default False
-        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+        Record `step`, so that its results can be differentiated; see `Optimizer`.
 
     Raises
     ------

@@ -16,27 +16,27 @@ __all__ = ["Rprop", "rprop"]
 
 
 class Rprop(ElementwiseOptimizer):
-    """Rprop: each element has a step of its own, which grows while its gradient keeps its sign, and
-    shrinks, without a step, where that changes.
+    """Rprop: each element has its own step size, which grows while the sign of its gradient stays
+    the same. If the sign changes, the step size shrinks and the element is not updated.
 
     Parameters
     ----------
     params : iterable
         As in `Optimizer`.
     lr : float or Tensor, default 1e-2
-        The first steps.
+        The initial step sizes.
     etas : (float, float), default (0.5, 1.2)
-        Factors by which steps shrink and grow: ``0 < etas[0] < 1 < etas[1]``.
+        Factors that shrink and grow the step sizes: ``0 < etas[0] < 1 < etas[1]``.
     step_sizes : (float, float), default (1e-6, 50)
-        The smallest and the greatest step.
+        The smallest and the greatest step size.
     capturable : bool, default False
-        For parameters on a GPU alone, where it does not change the result.
+        Only for parameters on a GPU; does not change the result.
     foreach : bool, optional
-        False takes the steps of small parameters one by one, instead of all at once.
+        False updates small parameters one by one instead of together.
     maximize : bool, default False
-        Go up instead of down.
+        Maximize the objective instead of minimizing it.
     differentiable : bool, default False
-        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+        Record `step`, so that its results can be differentiated; see `Optimizer`.
 
     Raises
     ------

@@ -35,7 +35,7 @@ class SGD(ElementwiseOptimizer):
     lr : float or Tensor, default 1e-3
         Learning rate.
     momentum : float, default 0
-        Share of the previous update that is kept; the first momentum buffer is the gradient.
+        Weight of the previous update; the first momentum buffer is the gradient.
     dampening : float, default 0
         Fraction of each later gradient that is not added to the momentum buffer.
     weight_decay : float or Tensor, default 0
@@ -43,11 +43,11 @@ class SGD(ElementwiseOptimizer):
     nesterov : bool, default False
         Look ahead along the momentum.
     maximize : bool, default False
-        Go up instead of down.
+        Maximize the objective instead of minimizing it.
     foreach : bool, optional
-        False takes the steps of small parameters one by one, instead of all at once.
+        False updates small parameters one by one instead of together.
     differentiable : bool, default False
-        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+        Record `step`, so that its results can be differentiated; see `Optimizer`.
     fused : bool, optional
         Accepted; it does not change the result.
 

@@ -1,4 +1,4 @@
-"""`SparseAdam`, which is there by name: Dovetail has no sparse gradients."""
+"""`SparseAdam`, a name without function: Dovetail has no sparse gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["SparseAdam"]
 
 
 class SparseAdam(Optimizer):
-    """Adam for sparse gradients, of which there are none here: a step refuses dense ones.
+    """Adam for sparse gradients. Dovetail's gradients are dense, so `step` raises an error.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ class SparseAdam(Optimizer):
     betas : (float, float), default (0.9, 0.999)
         Decay of the two running means, each within [0, 1).
     eps : float, default 1e-8
-        Added to the denominator.
+        Value added to the denominator.
     maximize : bool, default False
-        Go up instead of down.
+        Maximize the objective instead of minimizing it.
 
     Raises
     ------

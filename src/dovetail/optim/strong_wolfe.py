@@ -1,5 +1,5 @@
-"""Line search: a step at which the loss has fallen enough and its slope has become small enough
-(the strong conditions of Wolfe).
+"""Line search for a step that satisfies the strong Wolfe conditions: the loss has decreased enough,
+and its slope is small enough.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ Averages: TypeAlias = Callable[[Tensors, Tensors, Any], None]
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """Return the function of an exponential moving average, of one tensor.
+    """Return a function that updates the exponential moving average of one tensor.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
-    """Return the function of an exponential moving average, of many tensors, in place.
+    """Return a function that updates the exponential moving averages of many tensors in place.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
 
 
 def get_swa_avg_fn() -> Average:
-    """Return the function of the mean of all values, of one tensor."""
+    """Return a function that updates the mean of all values of one tensor."""
 
     @no_grad()
     def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
@@ -79,7 +79,7 @@ def get_swa_avg_fn() -> Average:
 
 
 def get_swa_multi_avg_fn() -> Averages:
-    """Return the function of the mean of all values, of many tensors, in place."""
+    """Return a function that updates the means of all values of many tensors in place."""
 
     @no_grad()
     def swa_update(
@@ -107,7 +107,7 @@ def _approach(means: Tensors, values: Tensors, share: float) -> None:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are averages of those of the model.
+    """A copy of a model with averaged parameters.
 
     Parameters
     ----------
@@ -118,14 +118,14 @@ class AveragedModel(Module):
     avg_fn : callable, optional
         ``avg_fn(average, value, count)`` returns the next average of a parameter.
     multi_avg_fn : callable, optional
-        ``multi_avg_fn(averages, values, count)`` writes them all in place. Default: the mean.
+        ``multi_avg_fn(averages, values, count)`` writes all averages in place. Default: the mean.
     use_buffers : bool, default False
-        Average buffers, too; otherwise they are those of the model.
+        Average buffers too; otherwise they are copied from the model.
 
     Raises
     ------
     AssertionError
-        If both functions are given.
+        If both functions are passed.
     """
 
     n_averaged: Tensor
@@ -154,7 +154,7 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Take the present parameters of the model into the averages."""
+        """Update the averages with the current parameters of the model."""
         means, values = ([*self._averaged(each)] for each in (self.module, model))
         values = [value.detach().to(mean.device) for mean, value in zip(means, values, strict=True)]
         means = [mean.detach() for mean in means]
@@ -178,7 +178,7 @@ class AveragedModel(Module):
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Device | int | None = None) -> None:
-    """Compute the running statistics of a model's batch normalisations anew.
+    """Recompute the running statistics of the batch normalisations of a model.
 
     Parameters
     ----------
@@ -209,18 +209,18 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device | int | None 
 
 
 class SWALR(LRScheduler):
-    """Let the rate of each group go to one value, and stay there.
+    """Change the rate of each group to one value, and keep it there.
 
     Parameters
     ----------
     optimizer : Optimizer
         Optimizer whose learning rates are set.
     swa_lr : float or list of float
-        The value, for all groups or one per group.
+        The final rate, for all groups or one per group.
     anneal_epochs : int, default 10
-        In how many epochs.
+        Number of epochs until the final rate is reached.
     anneal_strategy : {'cos', 'linear'}, default 'cos'
-        Along what.
+        Curve from the initial to the final rate.
     last_epoch : int, default -1
         The epoch to resume after.
 

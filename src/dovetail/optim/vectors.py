@@ -1,8 +1,8 @@
-"""Steps of many small parameters at once: they are laid end to end in one vector, to which the rule
-of the optimizer is applied.
+"""Steps of many small parameters at once: they are concatenated to one vector, to which the rule of
+the optimizer is applied.
 
-The states lie in vectors as well and stay there: what an optimizer's ``state`` holds are the parts.
-A state that was replaced since is copied into its place again.
+The states are stored in vectors too; the ``state`` of an optimizer contains views of them. A state
+that was replaced is copied back into its vector.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def _is_shared(tensor: Tensor) -> bool:
 
 
 def may_join(group: ParamGroup, pairs: Sequence[Pair], fewest: int) -> bool:
-    """Say whether steps of a group may be taken at once: no one records or intercepts them."""
+    """Return whether the parameters of a group can be updated together: no step is recorded or
+    intercepted.
+    """
     return (
         len(pairs) >= fewest
         and group["foreach"] is not False
@@ -82,13 +84,13 @@ def may_join(group: ParamGroup, pairs: Sequence[Pair], fewest: int) -> bool:
 
 
 class Vectors:
-    """The vectors of an optimizer: for each group a plan of which parameters lie in which."""
+    """The vectors of an optimizer: for each group, a plan that assigns parameters to vectors."""
 
     def __init__(self) -> None:
         self._plans: dict[int, Plan] = {}
 
     def step(self, optimizer: Stepping, group: ParamGroup, pairs: list[Pair]) -> list[Pair]:
-        """Take the steps of small parameters; return the others."""
+        """Update small parameters; return the others."""
         parameters = [parameter for parameter, _ in pairs]
         plan = self._plans.get(id(group))
         if plan is None or not plan.is_of(parameters):

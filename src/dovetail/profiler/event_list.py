@@ -18,9 +18,9 @@ class EventList(list[Any]):
     Parameters
     ----------
     events
-        What is in it.
+        The events.
     profile_memory, with_flops
-        Whether tables show memory, and floating point operations.
+        Whether tables have columns for memory and floating-point operations.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class EventList(list[Any]):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """The time of all events without what they called, in microseconds."""
+        """The self time of all events, in microseconds."""
         return sum([float(each.self_cpu_time_total) for each in self])
 
     def key_averages(
@@ -49,12 +49,13 @@ class EventList(list[Any]):
         Parameters
         ----------
         group_by_input_shape
-            One line for each combination of shapes, which `record_shapes` notes. Default: False.
+            Return one event for each combination of shapes; requires `record_shapes`. Default:
+            False.
         group_by_stack_n
-            One line for each sequence of this many innermost frames, which `with_stack` notes.
+            Return one event for each sequence of this many innermost frames; requires `with_stack`.
             Default: 0.
         group_by_overload_name
-            One line for each overload. Default: False.
+            Return one event for each overload. Default: False.
         """
         groups: dict[Any, FunctionEventAvg] = {}
         for event in self:
@@ -87,24 +88,24 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """Return the events as a table, a line each.
+        """Return the events as a table, one per line.
 
         Parameters
         ----------
         sort_by
-            The largest first: ``"cpu_time"``, ``"cpu_time_total"``, ``"self_cpu_time_total"``,
-            ``"cpu_memory_usage"``, ``"self_cpu_memory_usage"``, ``"count"``, ``"flops"``. Default:
-            as they are.
+            Column to sort by, largest first: ``"cpu_time"``, ``"cpu_time_total"``,
+            ``"self_cpu_time_total"``, ``"cpu_memory_usage"``, ``"self_cpu_memory_usage"``,
+            ``"count"``, ``"flops"``. Default: as they are.
         row_limit
-            How many lines; -1 for all. Default: 100.
+            Maximum number of lines; -1 means all. Default: 100.
         max_src_column_width, max_name_column_width, max_shapes_column_width
-            How many characters the columns may have. Default: 75, 55, 80.
+            Maximum widths of the columns. Default: 75, 55, 80.
         header
             A line above the table. Default: none.
         top_level_events_only
-            Leave out what is called by other events. Default: False.
+            Omit events that are called by other events. Default: False.
         time_unit
-            ``"s"``, ``"ms"`` or ``"us"``. Default: each time in its own.
+            ``"s"``, ``"ms"`` or ``"us"``. Default: a unit for each time.
 
         Raises
         ------
@@ -133,7 +134,7 @@ class EventList(list[Any]):
         path
             The file; compressed if it ends in ``.gz``.
         metadata
-            Further entries of the file. Default: none.
+            Additional entries of the file. Default: none.
         """
         from os import getpid
 
@@ -148,15 +149,15 @@ class EventList(list[Any]):
             Path(path).write_text(text, encoding="utf-8")
 
     def export_stacks(self, path: str, metric: str) -> None:
-        """Write a line of frames, outermost first, and its time for each call that was noted with
-        its stack: the input of tools for flame graphs.
+        """Write a line with the stack frames, outermost first, and the time for each call that was
+        recorded with its stack: the input format of flame graph tools.
 
         Parameters
         ----------
         path
             The file.
         metric
-            ``"self_cpu_time_total"``: the time that is written, in whole microseconds.
+            ``"self_cpu_time_total"``: the time to write, in microseconds, as an integer.
 
         Raises
         ------

@@ -67,7 +67,7 @@ class profile:
         of elements. Default: False.
     with_modules, experimental_config, execution_trace_observer, custom_trace_id_callback, \
 post_processing_timeout_s
-        Accepted; without effect.
+        Accepted and ignored.
     acc_events
         Whether `events` are those of all stretches, not of the last alone. Default: False.
     use_cuda
@@ -279,7 +279,7 @@ def tensorboard_trace_handler(
     use_gzip
         Whether to compress them. Default: False.
     use_python_export
-        Accepted; without effect.
+        Accepted and ignored.
     """
 
     def handler(prof: profile) -> None:

@@ -15,7 +15,7 @@ from .torch_format.zip_archive import ZipArchive
 
 
 class PyTorchFileReader:
-    """The records of a file of ``torch.save``, by name, read when they are asked for.
+    """The records of a ``torch.save`` file, by name, read on access.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class PyTorchFileReader:
     Raises
     ------
     RuntimeError
-        If there is no such file, or it is no such archive.
+        If the file does not exist or is not such an archive.
     """
 
     def __init__(self, name_or_buffer: str | PathLike[str] | IO[bytes]) -> None:
@@ -45,7 +45,7 @@ class PyTorchFileReader:
             ) from None
 
     def get_all_records(self) -> list[str]:
-        """Return the names of the records, in the order in which they lie in the file."""
+        """Return the names of the records, in file order."""
         return self._archive.names()
 
     def has_record(self, name: str) -> bool:
@@ -53,12 +53,12 @@ class PyTorchFileReader:
         return name in self._archive
 
     def get_record(self, name: str) -> bytes:
-        """Return the bytes of a record. Raises RuntimeError if it is not there, or damaged."""
+        """Return the bytes of a record. Raises RuntimeError if the record is missing or damaged."""
         data: bytes = self._read(name).tobytes()
         return data
 
     def get_record_size(self, name: str) -> int:
-        """Return how many bytes a record has. Raises RuntimeError if it is not there."""
+        """Return the size of a record in bytes. Raises RuntimeError if the record is missing."""
         self._check(name)
         return self._archive.size(name)
 
@@ -70,14 +70,15 @@ class PyTorchFileReader:
         name
             The record.
         numel
-            How many elements it has.
+            Number of elements.
         dtype
-            Their dtype; another value, such as the class `UntypedStorage`, stands for `uint8`.
+            Dtype of the elements; any other value, such as the class `UntypedStorage`, means
+            `uint8`.
 
         Raises
         ------
         RuntimeError
-            If it is not there, or has another size.
+            If the record is missing or has another size.
         """
         wanted = _dtype_of(dtype)
         data = self._read(name)
@@ -91,7 +92,7 @@ class PyTorchFileReader:
         return vector
 
     def serialization_id(self) -> str:
-        """Return the number that the writer gave the file, or ``""``."""
+        """Return the serialization id of the file, or ``""``."""
         name = ".data/serialization_id"
         return self.get_record(name).decode() if name in self._archive else ""
 

@@ -56,7 +56,7 @@ def get_default_load_endianness() -> LoadEndianness | None:
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Set the order of bytes of files that do not say it: those of old releases.
+    """Set the byte order of files that do not declare it: files of old releases.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Sparse tensors, as ``torch.sparse``: products, sums, and constructors of old.
+"""Sparse tensors, as ``torch.sparse``: products, sums, and legacy constructors.
 
 `sparse_coo_tensor` makes one in coordinate form, `sparse_csr_tensor` and `sparse_csc_tensor` in
 compressed rows and columns. Layouts of blocks are not there, and say so.

@@ -1,5 +1,5 @@
-"""Checkpointing, exchange and hooks, as ``torch.utils``, and the drawings and explanations of
-`inspection`; all of it loads when first asked for.
+"""Checkpointing, data exchange and hooks, as in ``torch.utils``, and the drawings and explanations
+of `inspection`. Modules are imported on first access.
 
 May import `autograd`, `nn`, `inspection`, `random` and the packages below.
 """

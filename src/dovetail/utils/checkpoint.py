@@ -1,9 +1,10 @@
-"""Checkpointing, as ``torch.utils.checkpoint``: forward keeps little, and backward computes it
-again.
+"""Checkpointing, as in ``torch.utils.checkpoint``: forward saves little, and backward recomputes
+the rest.
 
-Without reentrance the saved tensors of the function are replaced by numbers, and the first that
-backward asks for has the function run again, up to where the last of them was saved. With it, the
-function runs without a graph, and its node in the graph runs it again and a backward of its own.
+A non-reentrant checkpoint replaces the saved tensors of the function by indices. When backward
+needs the first of them, the function runs again until the last of them is saved. A reentrant
+checkpoint runs the function without a graph; its node in the graph runs the function again and then
+a nested backward.
 """
 
 from __future__ import annotations
@@ -79,43 +80,47 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Return ``function(*args, **kwargs)`` without keeping what its backward needs: that is
-    computed again.
+    """Return ``function(*args, **kwargs)`` without saving tensors for backward, which recomputes
+    them.
 
-    Without reentrance, inside a transform of `dovetail.func` or a `dual_level`, everything is kept
-    and nothing computed again: the tensors of a second call end with the transform.
+    A non-reentrant checkpoint inside a transform of `dovetail.func` or a `dual_level` saves
+    everything and recomputes nothing, because the tensors of a second call would not survive the
+    transform.
 
     Parameters
     ----------
     function
         Function to call. Both calls must compute the same.
     args, kwargs
-        Its arguments; keywords only without reentrance.
+        Its arguments; keyword arguments require ``use_reentrant=False``.
     use_reentrant
-        True: backward runs the function again with a graph and a backward of its own. Gradients can
-        then go only to tensors in `args`, and parameters, and only by ``backward()`` without
-        ``inputs``. False: the graph is that of a plain call. Default: True, with a warning that
-        asks to choose.
+        True: backward runs the function again with a graph, and a nested backward. Only tensors in
+        `args` and parameters then get gradients, and only from ``backward()`` without ``inputs``.
+        False: the graph is the same as for a plain call. Default: True, with a warning.
     context_fn
-        Returns the contexts for the first call and the second. Only without reentrance.
+        Returns the context managers for the first and the second call. Requires
+        ``use_reentrant=False``.
     determinism_check
-        ``'default'`` compares shape, dtype and device of what is computed again; ``'none'`` does
+        ``'default'`` compares shape, dtype and device of the recomputed tensors; ``'none'`` does
         not.
     debug
-        Name in errors the places where tensors were saved. Only without reentrance.
+        Include in errors the source lines at which tensors were saved. Requires
+        ``use_reentrant=False``.
     early_stop
-        Stop the second call as soon as all that backward needs is there.
+        Stop the second call as soon as all saved tensors are recomputed.
     preserve_rng_state
-        Let the second call draw the random numbers of the first, on cpu and the devices of `args`.
+        Restore the random state of the first call for the second, on cpu and the devices of `args`.
 
     Raises
     ------
     ValueError
-        For keyword arguments or contexts with reentrance, or another `determinism_check`.
+        For keyword arguments or contexts with ``use_reentrant=True``, or another
+        `determinism_check`.
     CheckpointError
         In backward, if the second call saves other tensors than the first.
     RuntimeError
-        In backward with reentrance, if it was asked for certain inputs, or no output requires grad.
+        In backward with ``use_reentrant=True``, if it was called with ``inputs``, or if no output
+        requires grad.
     """
     if use_reentrant is None:
         warn_user(
@@ -173,8 +178,8 @@ def checkpoint_sequential(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Return `input` after all of `functions`, of which all but the last of `segments` equal parts
-    are checkpointed.
+    """Apply `functions` to `input` in order. They are split into `segments` equal parts, and all
+    but the last part are checkpointed.
 
     Parameters
     ----------
@@ -231,9 +236,7 @@ def _in_turn(steps: Sequence[Callable[..., object]]) -> Callable[[Any], Any]:
 
 
 class set_checkpoint_early_stop(DecoratingGuard):
-    """Context manager: whether the checkpoints inside stop early, whatever they are told
-    themselves.
-    """
+    """Context manager that overrides `early_stop` of the checkpoints inside."""
 
     variables = (_early_stop,)
 
@@ -246,7 +249,9 @@ class set_checkpoint_early_stop(DecoratingGuard):
 
 
 class set_checkpoint_debug_enabled(DecoratingGuard):
-    """Context manager: whether the checkpoints inside are in debug mode; None leaves it to them."""
+    """Context manager that sets debug mode for the checkpoints inside; None uses their
+    arguments.
+    """
 
     variables = (_debug,)
 
@@ -291,7 +296,7 @@ class _Keep(Function):
 
 
 class CheckpointFunction(Function):
-    """A checkpoint with reentrance: ``apply(function, preserve_rng_state, *args)``."""
+    """A reentrant checkpoint: ``apply(function, preserve_rng_state, *args)``."""
 
     @staticmethod
     @restoring()
@@ -340,18 +345,18 @@ class CheckpointFunction(Function):
 
 
 def check_backward_validity(inputs: Sequence[object]) -> None:
-    """Warn if no tensor of `inputs` requires grad: nothing would be computed in backward."""
+    """Warn if no tensor in `inputs` requires grad: backward would compute nothing."""
     if not any([isinstance(value, Tensor) and value.requires_grad for value in inputs]):
         warn_user("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 def detach_variable(inputs: tuple[object, ...]) -> tuple[Any, ...]:
-    """Return arguments with their tensors as leaves, which require grad as before.
+    """Return the arguments with their tensors detached; `requires_grad` is preserved.
 
     Raises
     ------
     RuntimeError
-        If `inputs` is no tuple.
+        If `inputs` is not a tuple.
     """
     if not isinstance(inputs, tuple):
         raise RuntimeError(

@@ -1,5 +1,5 @@
-"""What a report of a problem should say of the machine and its packages, as
-``torch.utils.collect_env``: ``python -m dovetail.utils.collect_env`` prints it.
+"""Facts about the machine and its packages for bug reports, as in ``torch.utils.collect_env``:
+``python -m dovetail.utils.collect_env`` prints it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PACKAGES: Final = ("dovetail", "numpy", "scipy", "cupy", "numba", "dask", "mpi4
 
 
 class SystemEnv(NamedTuple):
-    """The facts of a machine: versions, and None or "N/A" where there is no such thing."""
+    """The facts about a machine: versions; None or "N/A" if unavailable."""
 
     torch_version: str
     is_debug_build: str
@@ -42,7 +42,8 @@ class SystemEnv(NamedTuple):
 
 
 def run(command: str | Sequence[str]) -> tuple[int, str, str]:
-    """Return the exit status of a command, what it printed, and its errors; 127 if it is not there.
+    """Return the exit status of a command (127 if it does not exist), its output, and its error
+    output.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def _first_line(*command: str) -> str | None:
 
 
 def get_pip_packages() -> str:
-    """Return the installed packages that matter to tensors, one a line: ``numpy==2.1.0``."""
+    """Return the relevant installed packages, one per line: ``numpy==2.1.0``."""
     found = {
         f"{each.name}=={each.version}"
         for each in distributions()
@@ -75,7 +76,7 @@ def get_pip_packages() -> str:
 
 
 def get_env_info() -> SystemEnv:
-    """Return the facts of this machine."""
+    """Return the facts about this machine."""
     from dovetail import cuda
 
     has_cuda = cuda.is_available()
@@ -122,7 +123,7 @@ _LINES: Final = {
 
 
 def get_pretty_env_info() -> str:
-    """Return the facts of this machine as lines to paste into a report."""
+    """Return the facts about this machine as text for a bug report."""
     facts = get_env_info()._asdict()
     lines = [f"{words}: {facts[name] or _ABSENT}" for words, name in _LINES.items()]
     packages = [f"[pip3] {each}" for each in str(facts["pip_packages"]).splitlines()]
@@ -130,7 +131,7 @@ def get_pretty_env_info() -> str:
 
 
 def main() -> None:
-    """Print the facts of this machine."""
+    """Print the facts about this machine."""
     print("Collecting environment information...")
     print(get_pretty_env_info())
 

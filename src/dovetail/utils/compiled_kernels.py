@@ -17,7 +17,7 @@ _CODES: Final = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 
 
 class DLTensor(ctypes.Structure):
-    """A tensor as DLPack describes it to C: the ``DLTensor`` of ``dlpack.h``."""
+    """The C struct ``DLTensor`` of DLPack (``dlpack.h``)."""
 
     _fields_ = (
         ("data", ctypes.c_void_p),
@@ -34,7 +34,7 @@ class DLTensor(ctypes.Structure):
 
     @classmethod
     def of_array(cls, array: NDArray[Any]) -> DLTensor:
-        """Return the description of an array, which has to live as long as it is used."""
+        """Return the struct for an array; the array must outlive it."""
         sizes = ctypes.c_int64 * max(1, array.ndim)
         steps = [step // array.itemsize for step in array.strides]
         return cls(
@@ -60,25 +60,26 @@ def kernel_with_out(
 ) -> Callable[..., Any]:
     """Return a kernel that calls ``function(*operands, out)`` and returns `out`.
 
-    It is registered by `Library.array_impl`, or by `Library.impl` for functions that take tensors,
-    as those of TVM-FFI do. The operands are broadcast to one shape, which is that of `out`.
+    Register the kernel by `Library.array_impl`, or by `Library.impl` for functions that take
+    tensors, such as functions of TVM-FFI. The operands are broadcast to one shape, the shape of
+    `out`.
 
     Parameters
     ----------
     function
-        Writes its result into the last argument; what it returns is ignored.
+        Function that writes its result into the last argument; its return value is ignored.
     dtypes
-        Names of the dtypes that it was compiled for. All operands have the same one, and `out` too.
+        Names of the dtypes for which it was compiled. All operands and `out` have the same dtype.
     contiguous
-        Whether the function reads memory in C order, so that other operands are copied. False: it
-        looks at the strides. `out` is always in C order.
+        Whether the function requires C order, so that other operands are copied. False: it handles
+        strides. `out` is always in C order.
     dltensors
-        Whether it takes pointers to `DLTensor`, as integers, in place of arrays.
+        Whether the function takes pointers to `DLTensor`, as integers, instead of arrays.
 
     Raises
     ------
     TypeError
-        In a call, for operands of another dtype, or of several ones.
+        In a call, for operands of an unsupported dtype, or of different dtypes.
     """
     name = getattr(function, "__name__", type(function).__name__)
 

@@ -1,5 +1,5 @@
-"""Names of ``torch.utils.cpp_extension``, which programs import at their top: extensions in C++ are
-not built, and whatever would build one says so.
+"""Names of ``torch.utils.cpp_extension``, so that programs can import them. C++ extensions are not
+supported; functions that would build one raise NotImplementedError.
 """
 
 from __future__ import annotations
@@ -41,42 +41,42 @@ def is_ninja_available() -> bool:
 
 
 def load(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refuse with NotImplementedError, as all functions and classes of this module do."""
+    """Raise NotImplementedError, as all functions and classes of this module do."""
     _refuse("load")
 
 
 def load_inline(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refuse with NotImplementedError."""
+    """Raise NotImplementedError."""
     _refuse("load_inline")
 
 
 def include_paths(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refuse with NotImplementedError: there are no headers."""
+    """Raise NotImplementedError: there are no headers."""
     _refuse("include_paths")
 
 
 def library_paths(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refuse with NotImplementedError: there are no libraries."""
+    """Raise NotImplementedError: there are no libraries."""
     _refuse("library_paths")
 
 
 def CppExtension(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refuse with NotImplementedError."""
+    """Raise NotImplementedError."""
     _refuse("CppExtension")
 
 
 def CUDAExtension(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refuse with NotImplementedError."""
+    """Raise NotImplementedError."""
     _refuse("CUDAExtension")
 
 
 class BuildExtension:
-    """Refused with NotImplementedError when it is called, by whatever class of it."""
+    """Class whose constructor raises NotImplementedError."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         _refuse("BuildExtension")
 
     @classmethod
     def with_options(cls, *args: Any, **options: Any) -> NoReturn:
-        """Refuse with NotImplementedError."""
+        """Raise NotImplementedError."""
         _refuse("BuildExtension.with_options")

@@ -1,5 +1,5 @@
-"""A switch of ``torch.utils.deterministic``: ``fill_uninitialized_memory`` may be set, and memory
-that is not set is never filled.
+"""The setting ``torch.utils.deterministic.fill_uninitialized_memory``; it may be set, but
+uninitialized memory is never filled.
 """
 
 __all__ = ["fill_uninitialized_memory"]

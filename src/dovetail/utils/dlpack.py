@@ -9,15 +9,15 @@ __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """Return a DLPack capsule that shares memory with `tensor`, whether or not that requires grad.
+    """Return a DLPack capsule that shares memory with `tensor`, even if `tensor` requires grad.
 
-    A library that takes the tensor itself asks for what it can read; this makes the capsule without
-    a version.
+    The capsule is unversioned; prefer passing the tensor itself to a library, which can then
+    negotiate the version.
 
     Raises
     ------
     TypeError
-        If `tensor` is none.
+        If `tensor` is not a tensor.
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(

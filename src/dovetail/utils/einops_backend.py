@@ -1,7 +1,7 @@
-"""Lets plain einops take tensors: ``import dovetail.utils.einops_backend``.
+"""Makes einops accept tensors: ``import dovetail.utils.einops_backend``.
 
-``einops.array_api`` takes them without it. Einops finds the classes that derive from its own, by
-the name of their framework; gradients go through, since the functions are those of `dovetail`.
+``einops.array_api`` accepts tensors without it. Einops finds subclasses of its backend class by the
+name of the framework. Gradients flow through, because the functions are those of `dovetail`.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ else:
 
 
 class DovetailBackend(AbstractBackend):  # type: ignore[misc]
-    """What einops does to tensors."""
+    """The tensor operations of einops."""
 
     framework_name = "dovetail"
 
     def is_appropriate_type(self, tensor: object) -> bool:
-        """Return whether something is a tensor."""
+        """Return whether an object is a tensor."""
         return isinstance(tensor, Tensor)
 
     def from_numpy(self, x: object) -> Tensor:
-        """Return an array of NumPy as a tensor; a copy that takes gradients, if it is of floats."""
+        """Convert a NumPy array to a tensor; floating-point arrays become a copy that requires
+        grad.
+        """
         made: Any = aten.tensor(np.asarray(x))
         result: Tensor = made.requires_grad_() if made.is_floating_point() else made
         return result
@@ -45,7 +47,7 @@ class DovetailBackend(AbstractBackend):  # type: ignore[misc]
         return aten.arange(start, stop)
 
     def reduce(self, x: Tensor, operation: str, reduced_axes: Sequence[int]) -> Tensor:
-        """Return what is left of a tensor along axes: ``min``, ``max``, ``sum``, ``mean``, …"""
+        """Reduce a tensor along axes by ``min``, ``max``, ``sum``, ``mean``, …"""
         axes = tuple(reduced_axes)
         if operation in ("min", "max"):
             return (aten.amin if operation == "min" else aten.amax)(x, axes)
@@ -62,7 +64,7 @@ class DovetailBackend(AbstractBackend):  # type: ignore[misc]
         return x
 
     def transpose(self, x: Tensor, axes: Sequence[int]) -> Tensor:
-        """Return a tensor with its axes in another order."""
+        """Return a tensor with permuted axes."""
         return aten.permute(x, tuple(axes))
 
     def stack_on_zeroth_dimension(self, tensors: list[Tensor]) -> Tensor:
@@ -81,7 +83,7 @@ class DovetailBackend(AbstractBackend):  # type: ignore[misc]
         return x.expand(sizes)
 
     def tile(self, x: Tensor, repeats: Sequence[int]) -> Tensor:
-        """Return copies of a tensor laid beside each other."""
+        """Return a tensor tiled along its axes."""
         return aten.tile(x, tuple(repeats))
 
     def concat(self, tensors: list[Tensor], axis: int) -> Tensor:
@@ -89,9 +91,9 @@ class DovetailBackend(AbstractBackend):  # type: ignore[misc]
         return aten.cat(tensors, axis)
 
     def is_float_type(self, x: Tensor) -> bool:
-        """Return whether the numbers of a tensor are floating-point ones."""
+        """Return whether the dtype of a tensor is floating-point."""
         return x.is_floating_point()
 
     def einsum(self, pattern: str, *x: Tensor) -> Tensor:
-        """Return the sum of products that a pattern says."""
+        """Return the sum of products for a pattern."""
         return aten.einsum(pattern, x)

@@ -1,4 +1,4 @@
-"""Fingerprints of arrays, as saved traces with hashes contain them."""
+"""Fingerprints of arrays, for saved traces with hashes."""
 
 from ..inspection.runs.values import Fingerprint
 

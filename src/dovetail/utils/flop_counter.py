@@ -1,5 +1,5 @@
-"""`FlopCounterMode`: how many floating point operations a program takes, by module and operator, as
-``torch.utils.flop_counter``.
+"""`FlopCounterMode`: the number of floating-point operations of a program, by module and operator,
+as in ``torch.utils.flop_counter``.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def _shape_of(value: object) -> Any:
 
 
 def register_flop_formula(targets: object, get_raw: bool = False) -> Callable[[Formula], Formula]:
-    """Return a decorator that registers how many operations an operator takes.
+    """Return a decorator that registers the operation count of an operator.
 
     Parameters
     ----------
     targets
         An operator, ``dovetail.ops.aten.mm``, or a list of several.
     get_raw
-        True: the formula takes the arguments of the call, and its result as `out_val`. Default:
-        False, it takes their shapes, and that of the result as `out_shape`.
+        True: the formula gets the arguments of the call, and the result as `out_val`. Default:
+        False: it gets shapes, and the shape of the result as `out_shape`.
 
     Raises
     ------
@@ -177,10 +177,10 @@ for _name, _formula in _FORMULAS.items():
 
 
 class FlopCounterMode:
-    """Counts the floating point operations of what runs inside its block, backward included.
+    """Counts the floating-point operations inside its block, including backward.
 
-    Operators without formula count nothing: products and convolutions have one, and what is made
-    of them.
+    Matrix products, convolutions and operators composed of them have formulas; other operators
+    count as 0.
 
     Parameters
     ----------
@@ -191,8 +191,8 @@ class FlopCounterMode:
     display
         Whether the table is printed at the end of the block. Default: True.
     custom_mapping
-        Formulas by operator, which come before those registered. They take shapes, unless they
-        have the attribute ``_get_raw``.
+        Formulas by operator, which take precedence over registered ones. They get shapes, unless
+        they have the attribute ``_get_raw``.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Handles of hooks, and hooks that pickles may leave out, as ``torch.utils.hooks``."""
+"""Handles of hooks, and hooks that pickle may omit, as in ``torch.utils.hooks``."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,8 +11,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def unserializable_hook(f: F) -> F:
-    """Mark a tensor hook, so that pickling a tensor that has it does not warn that the hook is left
-    out.
-    """
+    """Mark a tensor hook so that pickling its tensor does not warn that the hook is omitted."""
     f.__torch_unserializable__ = True  # type: ignore[attr-defined]
     return f

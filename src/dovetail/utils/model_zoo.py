@@ -1,4 +1,4 @@
-"""The names of old of `dovetail.hub`, which refuses to download."""
+"""Old names of `dovetail.hub`, which does not download."""
 
 import typing as _typing
 

@@ -1,4 +1,4 @@
-"""`ModuleTracker`: which modules a program is inside of, in forward and in backward, as
+"""`ModuleTracker`: the modules that are currently running, in forward and in backward, as in
 ``torch.utils.module_tracker``.
 """
 
@@ -24,17 +24,16 @@ _OUTSIDE = "Global"
 
 
 class ModuleTracker:
-    """Knows, inside its block, the names of the modules that are at work.
+    """Tracks the names of the running modules inside its block.
 
-    A module is inside of itself from its call to its return; in backward, from the first gradient
-    of its results to the last of its arguments, or to the end of backward where none of them
-    requires grad.
+    A module is running from its call to its return; in backward, from the first gradient of its
+    outputs to the last gradient of its inputs, or to the end of backward if no input requires grad.
 
     Attributes
     ----------
     parents : set of str
-        ``"Global"``, and the names: that of the class of the outermost module, and the path from
-        there.
+        ``"Global"``, and the names of the running modules: the class name of the outermost module,
+        followed by the path.
     """
 
     def __init__(self) -> None:
@@ -66,7 +65,7 @@ class ModuleTracker:
         self._inside.clear()
 
     def name_of(self, module: Module) -> str:
-        """Return the name of a module; the first that is called names what it contains."""
+        """Return the name of a module; the outermost called module names its submodules."""
         if id(module) not in self._names:
             root = type(module).__name__
             for path, each in module.named_modules():

@@ -1,4 +1,4 @@
-"""`swap_tensors`: two tensors become each other."""
+"""`swap_tensors`: exchange of two tensors."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dovetail_kernel import restoring
 
 @restoring()
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:
-    """Exchange what two tensors are: data, dtype, device, class, attributes, whether they require
-    grad, and their gradients. All who hold the one see what was the other.
+    """Exchange two tensors: data, dtype, device, class, attributes, `requires_grad`, and gradients.
+    All references to one tensor then refer to the content of the other.
 
-    Views and other tensors on the memory stay with the memory, as when ``data`` is set. A graph
-    that was recorded stays with the object that it was recorded with.
+    Views and other tensors that share memory stay with that memory, as when ``data`` is set. A
+    recorded graph stays with its tensor object.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     Raises
     ------
     RuntimeError
-        If one is part of a graph, is a view, or has hooks, and if their classes have different
-        slots; nothing has changed then.
+        If one is part of a graph, is a view, or has hooks, or if their classes have different
+        slots; nothing is changed then.
     """
     for name, tensor in (("t1", t1), ("t2", t2)):
         if not isinstance(tensor, Tensor):

@@ -1,5 +1,5 @@
-"""Mappings and references that do not keep tensors alive, as ``torch.utils.weak``: keys are told
-apart by identity, since tensors compare their elements.
+"""Mappings and references that do not keep tensors alive, as in ``torch.utils.weak``. Keys are
+compared by identity, because ``==`` of tensors compares elements.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 
 class WeakIdRef(ref):  # type: ignore[type-arg]
-    """A weak reference that is equal to another of the same object and is hashed by identity."""
+    """A weak reference that is compared and hashed by the identity of its object."""
 
     __slots__ = ("_id",)
 
@@ -46,12 +46,12 @@ WeakTensorRefKey = WeakIdRef
 
 
 class TensorWeakRef:
-    """A weak reference to a tensor; calling it returns the tensor, or None when it is gone.
+    """A weak reference to a tensor; calling it returns the tensor, or None if it no longer exists.
 
     Raises
     ------
     AssertionError
-        If `tensor` is none.
+        If `tensor` is not a tensor.
     """
 
     __slots__ = ("ref",)
@@ -66,8 +66,8 @@ class TensorWeakRef:
 
 
 class WeakIdKeyDictionary(MutableMapping[Any, Value], Generic[Value]):
-    """A mapping whose entries are gone with their keys, which may be anything that takes weak
-    references.
+    """A mapping whose entries are removed together with their keys; keys may be any objects that
+    support weak references.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Value], Generic[Value]):
         return sum(1 for _ in self)
 
     def copy(self) -> WeakIdKeyDictionary[Value]:
-        """Return another mapping of the same entries."""
+        """Return a copy with the same entries."""
         return type(self)(self)
 
     __copy__ = copy

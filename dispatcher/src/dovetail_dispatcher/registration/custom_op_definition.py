@@ -50,11 +50,11 @@ DeviceTypes = str | Sequence[str] | None
 
 
 class CustomOpDef:
-    """What `custom_op` makes: a callable operator, on which further kernels and its derivative are
-    registered.
+    """The result of `custom_op`: a callable operator with methods that register further kernels and
+    its derivative.
 
-    The class of each is its own, with the operator's entry as ``__call__``: nothing stands between
-    call and route.
+    Each instance has its own class, whose ``__call__`` is the operator's entry, so that a call has
+    no extra overhead.
     """
 
     _opoverload: OpOverload
@@ -120,14 +120,14 @@ class CustomOpDef:
         device_types
             One or several of "cpu", "cuda", ...; None for every device.
         fn
-            The implementation. One that was registered for the same device type before is replaced.
+            The implementation. It replaces an earlier one for the same device type.
 
         Raises
         ------
         RuntimeError
             For an unknown device type.
         ValueError
-            If no argument tells the device: the operator takes neither a tensor nor ``device``.
+            If no argument determines the device: the operator has neither a tensor nor ``device``.
         """
         types = (
             [device_types]
@@ -154,8 +154,8 @@ class CustomOpDef:
     def set_kernel_enabled(
         self, device_type: str, enabled: bool = True
     ) -> AbstractContextManager[None]:
-        """Return a context in which the kernel of `device_type` is used, or is not: without it the
-        decorated function runs.
+        """Return a context manager that enables or disables the kernel of `device_type`; if it is
+        disabled, the decorated function runs.
         """
         return _Enabled(self, device_type, enabled)
 
@@ -165,8 +165,8 @@ class CustomOpDef:
         self._register(dispatch_key_for_device(device_type).name, fn, CUSTOM)
 
     def register_fake(self, fn: Callable[..., object], /) -> Callable[..., Any]:
-        """Register what gives results of the right shape and dtype without data: it runs for meta
-        tensors.
+        """Register the fake kernel, which runs for meta tensors: it returns results of the right
+        shape and dtype without data.
         """
         check_callable(fn)
         self._register("Meta", fn, FAKE)
@@ -219,7 +219,7 @@ class CustomOpDef:
         *,
         setup_context: Callable[..., None] | None = None,
     ) -> None:
-        """Register how to differentiate the operator; a second time replaces the first.
+        """Register the derivative of the operator; replaces an earlier one.
 
         Parameters
         ----------
@@ -254,16 +254,14 @@ class CustomOpDef:
                 )
 
     def register_autocast(self, device_type: str, cast_inputs: dtype, /) -> None:
-        """Register what autocast does with the operator; see
-        `dovetail.library.register_autocast`.
-        """
+        """Register the autocast rule of the operator; see `dovetail.library.register_autocast`."""
         key, kernel = checked_cast(self._operator, device_type, cast_inputs)
         self._register(key, kernel, TENSOR)
 
     def register_torch_dispatch(
         self, torch_dispatch_class: type, fn: Callable[..., object] | None = None, /
     ) -> Callable[..., Any]:
-        """Register what a mode or Tensor subclass does with it; see
+        """Register the rule of a mode or Tensor subclass for the operator; see
         `dovetail.library.register_torch_dispatch`.
         """
         op = self._operator
@@ -286,8 +284,8 @@ class CustomOpDef:
         Parameters
         ----------
         func
-            ``func(info, in_dims, *args)`` returns ``(outputs, out_dims)``, as for `register_vmap`
-            of the library. A second time replaces the first.
+            ``func(info, in_dims, *args)`` returns ``(outputs, out_dims)``, as for
+            `dovetail.library.register_vmap`. It replaces an earlier rule.
         """
 
         def register(fn: Callable[..., object]) -> Callable[..., Any]:

@@ -55,37 +55,37 @@ def custom_op(
     tags: Tag | Sequence[Tag] | None = None,
     override: bool = False,
 ) -> Any:
-    """Make an operator of a function; usable as a decorator.
+    """Turn a function into an operator; usable as a decorator.
 
     Parameters
     ----------
     name
         ``"namespace::name"``.
     fn
-        The implementation. Its results must not share memory with its arguments; that is checked at
-        every call.
+        The implementation. Its results must not share memory with its arguments; every call checks
+        this.
     mutates_args
         Names of the arguments that `fn` writes to, or "unknown" for all tensors.
     device_types
-        The device types that `fn` is for; default: every device.
+        The device types that `fn` supports; default: every device.
     schema
-        ``"(Tensor x) -> Tensor"``; default: read off the annotations of `fn`.
+        ``"(Tensor x) -> Tensor"``; default: inferred from the annotations of `fn`.
     tags
-        Facts about the operator.
+        Properties of the operator.
     override
-        Cover an operator of the same name that other code has defined, until this one is destroyed.
+        Replace an operator of the same name defined by other code, until this one is destroyed.
 
     Returns
     -------
     CustomOpDef
-        The operator. An earlier one that was made of the same function (``module:qualname``) is
-        destroyed: so a module can be reloaded, and a notebook cell run again.
+        The operator. An earlier operator from the same function (``module:qualname``) is destroyed,
+        so that modules can be reloaded and notebook cells run again.
 
     Raises
     ------
     ValueError
-        For a name without namespace, annotations that no schema can express, or a schema that
-        contradicts `mutates_args`.
+        For a name without a namespace, for unsupported annotations, or if the schema contradicts
+        `mutates_args`.
     NotImplementedError
         For keyword-only tensors (without ``Tag.out``).
     RuntimeError

@@ -27,15 +27,15 @@ def define(
     Parameters
     ----------
     qualname
-        ``"namespace::name"``, with ``".overload"`` if it is to have one.
+        ``"namespace::name"``, with ``".overload"`` for an overload.
     schema
         ``"(Tensor x) -> Tensor"``.
     lib
-        Library that owns the definition; default: it stays for good.
+        Library that owns the definition; default: the definition is permanent.
     tags
-        Facts about the operator.
+        Properties of the operator.
     override
-        Cover a definition by other code.
+        Replace a definition by other code.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def impl(
     func
         The kernel.
     lib
-        Library that owns the registration; default: it stays for good.
+        Library that owns the registration; default: the registration is permanent.
 
     Raises
     ------

@@ -233,7 +233,7 @@ def _dispatch_library(
     kind
         "DEF" owns the namespace, "FRAGMENT" adds definitions, "IMPL" adds kernels only.
     name
-        The namespace; ``"_"`` (with "IMPL") stands for all, for fallbacks.
+        The namespace; ``"_"`` (with "IMPL") means all namespaces, for fallbacks.
     dispatch
         Key of what is registered without one; empty, or only with "IMPL".
     file, linenum

@@ -39,20 +39,20 @@ registry.undefined_observers.append(_leave)
 
 
 class Library:
-    """A handle on registrations in one namespace.
+    """A handle for registrations in one namespace.
 
-    What is registered stays when the library is no longer held; `_destroy` and `_scoped_library`
-    take it back. Code that is run again (a reloaded module, a notebook cell)
-    replaces what it registered before.
+    Registrations stay when the library object is garbage-collected; `_destroy` and
+    `_scoped_library` remove them. Code that runs again (a reloaded module, a notebook cell)
+    replaces its earlier registrations.
 
     Parameters
     ----------
     ns
-        The namespace; ``"_"`` (with "IMPL") stands for all, for fallbacks.
+        The namespace; ``"_"`` (with "IMPL") means all namespaces, for fallbacks.
     kind
         "DEF" owns the namespace, "FRAGMENT" adds definitions to it, "IMPL" adds kernels only.
     dispatch_key
-        Key of the kernels that are registered without one; only with "IMPL".
+        Default key of kernels; only with "IMPL".
 
     Raises
     ------
@@ -97,18 +97,18 @@ class Library:
         tags: Tag | Sequence[Tag] = (),
         override: bool = False,
     ) -> str:
-        """Define an operator and return its name as written, without overload.
+        """Define an operator, and return its name as written, without the overload.
 
         Parameters
         ----------
         schema
-            ``"name.overload(Tensor x, int n=1) -> Tensor"``; the namespace may be left out.
+            ``"name.overload(Tensor x, int n=1) -> Tensor"``; the namespace may be omitted.
         alias_analysis
-            "", "FROM_SCHEMA" or "CONSERVATIVE"; shown by dumps, and without effect otherwise.
+            "", "FROM_SCHEMA" or "CONSERVATIVE"; only shown in dumps.
         tags
-            Facts about the operator.
+            Properties of the operator.
         override
-            Cover a definition by other code, and what is registered for it, until this library is
+            Replace a definition by other code, with its registrations, until this library is
             destroyed.
 
         Raises
@@ -117,8 +117,8 @@ class Library:
             For a malformed schema, a duplicate, another namespace, an IMPL library, or an unknown
             `alias_analysis`.
         TypeError
-            If `schema` is not a str or a tag is not a Tag, or if a kernel registered before cannot
-            have this schema.
+            If `schema` is not a str or a tag is not a Tag, or if an already registered kernel does
+            not match the schema.
         """
         self._check_alive()
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
@@ -179,36 +179,38 @@ class Library:
         op_name
             ``"f"``, ``"f.overload"``, ``"ns::f"``, or an `OpOverload`.
         fn
-            The kernel; `fallthrough_kernel` makes calls pass over the key.
+            The kernel; `fallthrough_kernel` makes calls skip the key.
         dispatch_key
-            Default: the library's, then "CompositeImplicitAutograd".
+            Default: the key of the library, or "CompositeImplicitAutograd".
         with_keyset
             `fn` gets the call's DispatchKeySet first.
         allow_override
-            False: refuse if a library has registered a kernel at the same operator and key.
+            False: raise an error if a library has registered a kernel for the same operator and
+            key.
         backend
-            Instead of a key: a device type, which may come to be only later. Until then the kernel
-            waits, and is listed by `check_pending`.
+            A device type, instead of a key. It may be registered later; until then, `check_pending`
+            lists the kernel.
         when
             The condition, at a key of a backend: ``when(*args, **kwargs)``, with all arguments of
-            the call. If it is false, the call goes on to the kernel registered before. It must not
-            write to its arguments. Default: the kernel gets every call.
+            the call. If it is false, the call falls through to the previously registered kernel. It
+            must not write to its arguments. Default: the kernel gets every call.
         why
             The condition in words, for `explain`: ``"float32, contiguous"``.
 
         Raises
         ------
         TypeError
-            If `fn` is not callable, or its parameters cannot fit the schema; if one of `when` and
-            `why` is given without the other.
+            If `fn` is not callable, or if its parameters do not match the schema; if only one of
+            `when` and `why` is passed.
         RuntimeError
-            For a wrong name, key or namespace, a Meta kernel beside a CompositeImplicitAutograd
-            one, or an override that is not allowed.
+            For a wrong name, key or namespace, a Meta kernel for an operator with a
+            CompositeImplicitAutograd kernel, or an override that is not allowed.
 
         Notes
         -----
-        The same function run again (reloaded, or in a notebook cell) replaces the one before.
-        Another one covers it, with a warning once per process, until its library is destroyed.
+        A reloaded function (also from a notebook cell) replaces its earlier version. Another
+        function overrides it, with a warning once per process, until the library of the override is
+        destroyed.
         """
         convention = FALLTHROUGH if fn is fallthrough_kernel else TENSOR
         self._impl(
@@ -239,8 +241,8 @@ class Library:
     ) -> None:
         """Register a kernel that takes and returns the backend's own arrays.
 
-        The route unwraps and wraps, and handles ``out=``, in-place, aliases and versions as the
-        schema says.
+        The route unwraps and wraps tensors, and handles ``out=``, in-place variants, aliases and
+        versions according to the schema.
 
         Parameters
         ----------
@@ -248,16 +250,16 @@ class Library:
             As for `impl`; `fn` has the schema's parameters, keyword-only ones by keyword, with
             arrays for tensors. It must not write to its arguments.
         fast_path
-            A faster callable that takes the tensor arguments alone; used when all others have their
-            defaults.
+            A faster callable that takes only the tensor arguments; used if all other arguments have
+            their defaults.
         out_function
             A callable ``(*arrays, out=array)`` that writes its result into `out`, such as a NumPy
-            ufunc; used by in-place variants when all other arguments have their defaults.
+            ufunc; used by in-place variants if all other arguments have their defaults.
         general_out_function
-            The same with all parameters of `fn`, for other values of these.
+            The same with all parameters of `fn`, for other values of the arguments.
         when, why
-            As for `impl`. The condition gets the arrays of the call, before they are promoted, and
-            Python numbers as they are.
+            As for `impl`. The condition gets the arrays of the call before promotion, and Python
+            numbers unchanged.
 
         Raises
         ------
@@ -345,14 +347,14 @@ class Library:
         ----------
         fn
             The fallback; with `with_keyset` it gets the DispatchKeySet before the operator.
-            `fallthrough_kernel` makes calls pass over the key.
+            `fallthrough_kernel` makes calls skip the key.
         dispatch_key
-            Default: the library's. An alias key stands for all its runtime keys.
+            Default: the key of the library. An alias key means all its runtime keys.
 
         Raises
         ------
         RuntimeError
-            On a library that is not ``Library("_", "IMPL")``, or for a key that has a fallback.
+            If the library is not ``Library("_", "IMPL")``, or if the key already has a fallback.
         AssertionError
             Without a key.
         """

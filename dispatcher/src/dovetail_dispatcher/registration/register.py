@@ -73,8 +73,8 @@ def register_fake(
     lib: Library | None = None,
     allow_override: bool = True,
 ) -> Any:
-    """Register what gives results of the right shape and dtype without data: the Meta kernel;
-    usable as a decorator.
+    """Register the fake (Meta) kernel, which returns results of the right shape and dtype without
+    data; usable as a decorator.
 
     Parameters
     ----------
@@ -83,16 +83,17 @@ def register_fake(
     func
         Takes and returns meta tensors.
     lib
-        Library that owns the registration; default: it stays for good.
+        Library that owns the registration; default: the registration is permanent.
     allow_override
-        False: refuse if the operator has a Meta kernel.
+        False: raise an error if the operator has a Meta kernel.
 
     Raises
     ------
     ValueError
         If `op` is of another type.
     RuntimeError
-        If the operator has a CompositeImplicitAutograd kernel, or one that may not be overridden.
+        If the operator has a CompositeImplicitAutograd kernel, or a Meta kernel that may not be
+        overridden.
     """
     target = name_of(op, "register_fake")
 
@@ -114,9 +115,7 @@ def impl_abstract(
     lib: Library | None = None,
     _stacklevel: int = 1,
 ) -> Any:
-    """Register a fake kernel: the name that `register_fake` had in PyTorch before 2.4. Warns that
-    it is deprecated.
-    """
+    """Deprecated name of `register_fake`, from PyTorch before 2.4; warns."""
     warn_user(
         "impl_abstract was renamed to register_fake. Please use that instead; impl_abstract will "
         "be removed.",
@@ -135,7 +134,7 @@ def register_autograd(
     setup_context: Callable[..., None] | None = None,
     lib: Library | None = None,
 ) -> None:
-    """Register how to differentiate `op`; a second time replaces the first.
+    """Register the derivative of `op`; replaces an earlier one.
 
     Parameters
     ----------
@@ -144,10 +143,10 @@ def register_autograd(
     backward
         ``backward(ctx, *grads)``, returning one gradient (or None) per argument.
     setup_context
-        ``setup_context(ctx, inputs, output)``, which saves what backward needs; it gets
-        ``keyword_only_inputs`` as well if the schema has any.
+        ``setup_context(ctx, inputs, output)``, which saves what backward needs; if the schema has
+        keyword-only arguments, it also gets ``keyword_only_inputs``.
     lib
-        Library that owns the registration; default: it stays as long as the operator.
+        Library that owns the registration; default: the registration lives as long as the operator.
 
     Raises
     ------
@@ -175,8 +174,8 @@ def register_autograd(
 def register_vmap(
     op: OpName, func: Callable[..., object] | None = None, /, *, lib: Library | None = None
 ) -> Any:
-    """Register how `vmap` calls `op` on a whole batch; usable as a decorator. A second time
-    replaces the first.
+    """Register the `vmap` rule of `op`, which computes a whole batch; usable as a decorator. It
+    replaces an earlier rule.
 
     Parameters
     ----------
@@ -184,12 +183,12 @@ def register_vmap(
         A defined operator: name, `OpOverload` or `CustomOpDef`.
     func
         ``func(info, in_dims, *args, **kwargs)`` returns ``(outputs, out_dims)``.
-        ``info.batch_size`` and ``info.randomness`` are those of the `vmap`. `in_dims` has an entry
-        per positional argument: the batch dimension of a tensor (None: it has none, and every
-        sample shares it), a list of them for a list of tensors, None for anything else.
-        ``out_dims`` has one per output. The batch dimension of an argument is always 0.
+        ``info.batch_size`` and ``info.randomness`` describe the `vmap`. `in_dims` has an entry per
+        positional argument: the batch dimension of a tensor (None if it has none and all samples
+        share it), a list of these for a list of tensors, and None for anything else. ``out_dims``
+        has one per output. The batch dimension of an argument is always 0.
     lib
-        Library that owns the registration; default: it stays as long as the operator.
+        Library that owns the registration; default: the registration lives as long as the operator.
 
     Raises
     ------
@@ -206,7 +205,7 @@ def register_vmap(
 
     Notes
     -----
-    An operator without rule is called once per sample, with one warning.
+    An operator without a rule is called once per sample, with a single warning.
     """
     target = operator_of(op, "register_vmap")
 
@@ -233,7 +232,7 @@ def register_torch_dispatch(
     *,
     lib: Library | None = None,
 ) -> Any:
-    """Register what a mode, or a Tensor subclass, does with `op`; usable as a decorator.
+    """Register the rule of a mode or a Tensor subclass for `op`; usable as a decorator.
 
     Parameters
     ----------
@@ -245,7 +244,7 @@ def register_torch_dispatch(
         ``func(mode_or_class, func, types, args, kwargs)``, which runs instead of
         ``__torch_dispatch__``.
     lib
-        Library that owns the registration; default: it stays as long as the operator.
+        Library that owns the registration; default: the registration lives as long as the operator.
 
     Raises
     ------
@@ -274,7 +273,7 @@ def register_torch_dispatch(
 def register_autocast(
     op: OpName, device_type: str, cast_inputs: dtype, /, *, lib: Library | None = None
 ) -> None:
-    """Register what autocast does with `op`: cast its floating-point tensors, then call it.
+    """Register an autocast rule for `op`: cast its floating-point tensors, then call it.
 
     Parameters
     ----------
@@ -283,9 +282,9 @@ def register_autocast(
     device_type
         "cpu" or "cuda": inside ``autocast(device_type)``, the tensors on that device are cast.
     cast_inputs
-        The dtype to cast to. Tensors of float64 and of integers stay as they are.
+        The dtype to cast to. float64 and integer tensors are not cast.
     lib
-        Library that owns the registration; default: it stays as long as the operator.
+        Library that owns the registration; default: the registration lives as long as the operator.
 
     Raises
     ------

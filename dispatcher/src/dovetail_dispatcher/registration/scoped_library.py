@@ -12,14 +12,16 @@ from .library import Library
 
 
 class _scoped_library(DecoratingGuard):
-    """Make a `Library` for the duration of a ``with`` block; parameters are those of `Library`."""
+    """Create a `Library` for the duration of a ``with`` block; parameters are those of
+    `Library`.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._make = partial(Library, *args, **kwargs)
         self._made: list[Library] = []
 
     def save(self) -> int:
-        """Return how many libraries there are."""
+        """Return the number of libraries."""
         return len(self._made)
 
     def change(self) -> Library:
@@ -28,7 +30,7 @@ class _scoped_library(DecoratingGuard):
         return self._made[-1]
 
     def restore(self, saved: int) -> None:
-        """Destroy the library that was made since."""
+        """Destroy the library created since."""
         while len(self._made) > saved:
             self._made[-1]._destroy()
             self._made.pop()

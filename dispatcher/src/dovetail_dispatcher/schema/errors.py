@@ -16,7 +16,7 @@ _representation.maxstring = _representation.maxother = _MOST
 
 
 class SchemaError(RuntimeError):
-    """A schema that does not follow the schema language.
+    """Raised for a schema with a syntax error.
 
     The message has four parts: the reason, the source text, a caret line under the offending token,
     and one remedy.

@@ -35,12 +35,12 @@ def infer_schema(
     Parameters
     ----------
     prototype_function : callable
-        Only its signature is read. Annotations may be strings; they are evaluated in the globals of
-        the function.
+        Function whose signature is read. String annotations are evaluated in the globals of the
+        function.
     mutates_args : iterable of str or "unknown"
-        The names of the parameters the function writes to; ``"unknown"`` stands for every tensor.
+        The names of the parameters that the function writes to; ``"unknown"`` means every tensor.
     op_name : str, optional
-        Put in front of the schema, so that it is complete.
+        Operator name to prepend to the schema.
     tags : Tag or sequence of Tag, default ()
         ``Tag.inplace`` and ``Tag.out`` make the returns aliases of the mutated parameters.
 
@@ -53,7 +53,7 @@ def infer_schema(
     ------
     ValueError
         An annotation is missing or unsupported, a default cannot be written in a schema, or
-        ``mutates_args`` or the tags do not fit the signature.
+        ``mutates_args`` or the tags contradict the signature.
     """
     if isinstance(mutates_args, str) and mutates_args != "unknown":
         raise ValueError(

@@ -223,7 +223,7 @@ def origin(location: str, plugin: PluginEntry | None) -> str:
 
 
 def fallthrough_kernel(*_args: Any, **_kwargs: Any) -> None:
-    """Stand for "pass over this key" in `Library.impl` and `Library.fallback`; never called."""
+    """Placeholder for "skip this key" in `Library.impl` and `Library.fallback`; never called."""
     raise NotImplementedError(
         "fallthrough_kernel() should never be called: it marks a key to pass over. Give it to "
         "Library.impl or fallback."

@@ -19,17 +19,17 @@ _loaded: Final[dict[str, list[OpInfo]]] = {}
 
 
 def register_op_infos(namespace: str, loader: Callable[[], Iterable[OpInfo]]) -> None:
-    """Say where the `OpInfo` of a namespace are.
+    """Register a loader for the `OpInfo` objects of a namespace.
 
-    Inside a transaction, such as the loading of a plugin, the registration is taken back with it.
+    If a transaction such as the loading of a plugin is rolled back, so is the registration.
 
     Parameters
     ----------
     namespace
         The namespace of the operators.
     loader
-        Returns them; called when they are first asked for, so that samples and references are
-        imported by tests alone.
+        Function that returns them; called on first access, so that only tests import samples and
+        references.
     """
     make(OpInfoChange(namespace, loader), [])
 

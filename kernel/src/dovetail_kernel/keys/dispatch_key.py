@@ -164,29 +164,29 @@ class _DispatchKeyType(type):
 
 
 class DispatchKey(Immutable, metaclass=_DispatchKeyType):
-    """A key that kernels are registered for and calls are dispatched on; compared by identity.
+    """A key for registering kernels and dispatching calls; compared by identity.
 
     Attributes
     ----------
     name
         ``'AutogradCPU'``.
     functionality
-        What the key stands for: ``'Dense'``, ``'Quantized'``, ``'Sparse'``, ``'SparseCsr'``,
-        ``'NestedTensor'`` or ``'AutogradFunctionality'`` for the keys of a backend; for all others
-        their own name.
+        The functionality of the key: ``'Dense'``, ``'Quantized'``, ``'Sparse'``, ``'SparseCsr'``,
+        ``'NestedTensor'`` or ``'AutogradFunctionality'`` for the keys of a backend; for all other
+        keys, their own name.
     backend
         The backend of a per-backend key, else None.
     priority
-        Orders the keys: of those in a set, the highest gets the call. By functionality, then by
+        Rank of the key: the highest key in a set gets the call. Ordered by functionality, then by
         backend.
     mask
-        The key's bits in a `DispatchKeySet`; for an alias, those of all keys that it stands for.
+        The bits of the key in a `DispatchKeySet`; for an alias, the bits of all its keys.
     is_alias
-        A kernel registered here serves many keys (``CompositeImplicitAutograd``); no tensor ever
-        has the key.
+        Whether kernels registered for the key serve several keys (``CompositeImplicitAutograd``);
+        no tensor has such a key.
     is_runtime
-        A call can end at this key: not an alias, not a bare functionality like ``Dense``, not
-        ``Undefined``.
+        Whether a call can end at this key: False for an alias, for a bare functionality like
+        ``Dense``, and for ``Undefined``.
     """
 
     __slots__ = ("backend", "functionality", "is_alias", "is_runtime", "mask", "name", "priority")

@@ -23,21 +23,21 @@ from .dispatch_key import (
 class DispatchKeySet(Immutable):
     """A set of dispatch keys, in two levels as in PyTorch.
 
-    A key of a backend is a functionality bit and a backend bit, and the set is their product: with
-    CPU and CUDA in it, AutogradCPU means AutogradCUDA too. Taking keys away takes functionality
-    bits only; the backends stay.
+    A per-backend key is a functionality bit and a backend bit, and the set is their product: if it
+    contains CPU and CUDA, AutogradCPU implies AutogradCUDA. Removing keys removes only
+    functionality bits, not backends.
 
     Parameters
     ----------
     key
-        The only key, or its name; none for the empty set. `of` takes several.
+        A single key, or its name; omit it for the empty set. `of` accepts several keys.
 
     Raises
     ------
     TypeError
         For anything but a key.
     RuntimeError
-        For an alias key, which no set can hold, and a name that no key has.
+        For an alias key, which cannot be in a set, and for an unknown key name.
     """
 
     __slots__ = ("_mask",)
@@ -64,7 +64,7 @@ class DispatchKeySet(Immutable):
         Raises
         ------
         ValueError
-            If `raw` has bits that mean nothing.
+            If `raw` has undefined bits.
         """
         if raw & ~_known_bits():
             raise ValueError(
@@ -74,9 +74,7 @@ class DispatchKeySet(Immutable):
         return _from_mask(raw)
 
     def raw_repr(self) -> int:
-        """Return the bits: PyTorch's for the keys that it has, and bits from 64 on for backends
-        that it has not.
-        """
+        """Return the bits: PyTorch's bits for its keys, and bits from 64 on for other backends."""
         return self._mask & _known_bits()
 
     def add(self, key: DispatchKey) -> DispatchKeySet:
@@ -88,17 +86,19 @@ class DispatchKeySet(Immutable):
         return _from_mask(self._mask & ~(_mask_of(key) & FUNCTIONALITY_MASK))
 
     def has(self, key: DispatchKey) -> bool:
-        """Tell whether `key` is in the set."""
+        """Return whether `key` is in the set."""
         mask = _mask_of(key)
         return self._mask & mask == mask
 
     def highestPriorityTypeId(self) -> DispatchKey:
-        """Return the key that a call with these keys goes to; `Undefined` for no keys."""
+        """Return the key that a call with these keys is dispatched to; `Undefined` for the empty
+        set.
+        """
         return next(iter(self.from_highest()), DispatchKey.Undefined)
 
     def from_highest(self) -> tuple[DispatchKey, ...]:
-        """Return the keys that a call with these keys goes to, one after the other, each with the
-        functionality of those before taken away: highest first.
+        """Return the keys in dispatch order, the highest first, each without the functionalities of
+        the keys before.
         """
         return _from_highest(self._mask, all_backends())
 

@@ -13,8 +13,7 @@ _item: Any = tuple.__getitem__
 class Size(tuple[int, ...]):
     """A tuple of ints; slices, sums and multiples of it are Sizes too.
 
-    A caller that already holds a tuple of ints skips the checks with ``tuple.__new__(Size,
-    shape)``.
+    For a tuple that is known to contain ints, ``tuple.__new__(Size, shape)`` skips the checks.
 
     Raises
     ------

@@ -48,7 +48,7 @@ class Storage:
 
     @property
     def device(self) -> Device:
-        """Where the memory is."""
+        """Device of the memory."""
         if not self._backend.is_device:
             wrapped: Device = self._array.physical.device
             return wrapped

@@ -131,7 +131,7 @@ class TensorBase(OtherKinds):
         return self.dtype.itemsize
 
     def element_size(self) -> int:
-        """Return the bytes per element."""
+        """Return the number of bytes per element."""
         return self.dtype.itemsize
 
     @property

@@ -52,12 +52,12 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def enter_dual_level() -> int:
-    """Enter a forward level, in which dual tensors can be made, and return its number.
+    """Enter a forward level, in which dual tensors can be created, and return its number.
 
     Raises
     ------
     RuntimeError
-        Inside of another one.
+        Inside another level.
     """
     if _current.get() is not None:
         raise RuntimeError(
@@ -70,7 +70,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Leave the forward level: the tangents of all dual tensors made in it are gone.
+    """Leave the forward level, and drop the tangents of all its dual tensors.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 class dual_level(Guard):
-    """Context manager that enters a forward level and leaves it at the end."""
+    """Context manager that enters a forward level."""
 
     variables = DualLevel.variables
 
@@ -122,15 +122,15 @@ def make_dual(tensor: TensorBase, tangent: TensorBase, *, level: int | None = No
     tensor
         A tensor of floating-point or complex dtype.
     tangent
-        Its tangent, of the same shape and device; one of another dtype is cast. `unpack_dual` gives
-        it back as it is.
+        Its tangent, of the same shape and device; cast if its dtype differs. `unpack_dual` returns
+        this tensor.
     level
         The number that `enter_dual_level` returned. Default: the current level.
 
     Raises
     ------
     RuntimeError
-        Outside of a level, for a tangent of another shape or device, or if either is dual already.
+        Outside a level, for a tangent of another shape or device, or if either is already dual.
     ValueError
         For a tensor or tangent whose dtype has no derivatives.
     TypeError
@@ -169,8 +169,8 @@ def make_dual(tensor: TensorBase, tangent: TensorBase, *, level: int | None = No
 
 
 def unpack_dual(tensor: TensorBase, *, level: int | None = None) -> UnpackedDualTensor:
-    """Return the primal and the tangent of `tensor`; the tangent is None if it has none, or its
-    level was left.
+    """Return the primal and the tangent of `tensor`; the tangent is None if `tensor` is not dual,
+    or if its level was left.
 
     Raises
     ------

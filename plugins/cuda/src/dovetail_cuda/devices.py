@@ -41,7 +41,7 @@ def set_device(index: int) -> None:
 
 
 def synchronize(index: int | None = None) -> None:
-    """Wait until a device, by default the current one, has done all that was asked of it."""
+    """Wait until a device, by default the current one, has completed all work."""
     from .waiting import waiting
 
     with waiting():

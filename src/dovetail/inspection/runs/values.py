@@ -23,21 +23,21 @@ _RTOL_OF_DOUBLE: Final = 1e-11
 
 @dataclass(frozen=True, eq=False)
 class Fingerprint:
-    """A tensor in a few numbers, from which the size of a difference can be estimated.
+    """A summary of a tensor in a few numbers, from which the norm of a difference can be estimated.
 
     Attributes
     ----------
     shape, dtype
-        Of the tensor; the dtype by its name.
+        Shape and dtype name of the tensor.
     digest
-        Hash of the elements, in the order of their indices, and of shape and dtype.
+        Hash of the elements in C order, and of shape and dtype.
     greatest
         Greatest absolute value of the finite elements.
     odd
         Hash of the positions of infinities and NaN; empty if there are none.
     sketch
-        Sums of the elements with eight fixed patterns of signs. The differences between two
-        sketches have the norm of the difference of the tensors, in the mean.
+        Sums of the elements with eight fixed sign patterns. The mean square of the difference
+        between two sketches estimates the squared norm of the difference of the tensors.
     """
 
     shape: tuple[int, ...]
@@ -53,7 +53,7 @@ class Fingerprint:
 
     @classmethod
     def of_array(cls, array: NDArray[Any], dtype: str) -> Fingerprint:
-        """Return the fingerprint of an array, whose elements Dovetail calls `dtype`."""
+        """Return the fingerprint of an array whose Dovetail dtype is `dtype`."""
         head = f"{dtype}{list(array.shape)}".encode()
         digest = blake2b(head + np.ascontiguousarray(array).tobytes(), digest_size=16).hexdigest()
         flat = _wide(array).reshape(-1)
@@ -68,7 +68,7 @@ class Fingerprint:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Fingerprint:
-        """Return what `as_dict` wrote."""
+        """Return the fingerprint from the result of `as_dict`."""
         return cls(**{**data, "shape": tuple(data["shape"]), "sketch": tuple(data["sketch"])})
 
 
@@ -79,7 +79,7 @@ class Value:
     Attributes
     ----------
     shape, dtype
-        Of the tensor; the dtype by its name.
+        Shape and dtype name of the tensor.
     array
         A copy of the elements with the strides of the tensor; None for a tensor whose elements are
         out of reach: a meta tensor, or one inside a transform of a function.

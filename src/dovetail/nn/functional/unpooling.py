@@ -316,7 +316,7 @@ def max_unpool2d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Write maxima to their original indices in zero images ``(N, C, H, W)``; see `max_unpool1d`."""
+    """Write maxima to their positions in zero images ``(N, C, H, W)``; see `max_unpool1d`."""
     kernel, pads = repeated(kernel_size, 2), repeated(padding, 2)
     steps = kernel if stride is None else repeated(stride, 2)
     sizes = _unpooled_sizes(input, kernel, steps, pads, output_size)

@@ -1,4 +1,4 @@
-"""Schedules made of others."""
+"""Combinations of schedules."""
 
 from __future__ import annotations
 
@@ -64,17 +64,17 @@ class SequentialLR(_CombinedLR):
     optimizer : Optimizer
         Optimizer whose learning rates are set.
     schedulers : list of LRScheduler
-        In the order of their turns.
+        The schedules, in order.
     milestones : list of int
-        The epochs at which the second, third, … begins.
+        The epochs at which the second, third, … schedule starts.
     last_epoch : int, default -1
         The epoch to resume after.
 
     Raises
     ------
     ValueError
-        If the numbers of schedules and milestones do not fit, or the schedules are of different
-        optimizers, or one needs a metric.
+        If the numbers of schedules and milestones do not match, if the schedules have different
+        optimizers, or if one needs a metric.
     """
 
     def __init__(
@@ -108,12 +108,12 @@ class SequentialLR(_CombinedLR):
         self._last_lr = schedulers[0].get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Take back the first steps of a schedule, and of those that it is made of.
+        """Undo the initial steps of a schedule and of its parts.
 
         Parameters
         ----------
         sched : LRScheduler, optional
-            Default: this one.
+            Default: this schedule.
         """
         sched = self if sched is None else sched
         if hasattr(sched, "_schedulers"):
@@ -123,7 +123,7 @@ class SequentialLR(_CombinedLR):
             sched.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
-        """Go to the next epoch, of the schedule whose turn it is."""
+        """Go to the next epoch of the active schedule."""
         self.last_epoch += 1
         turn = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[turn]
@@ -159,19 +159,19 @@ def _restart(scheduler: Any) -> None:
 
 
 class ChainedScheduler(_CombinedLR):
-    """Several schedules at once: each goes on from the rates of the one before.
+    """Several schedules at once: each continues from the rates of the previous one.
 
     Parameters
     ----------
     schedulers : sequence of LRScheduler
-        In the order of their steps.
+        The schedules, in the order of their steps.
     optimizer : Optimizer, optional
-        Default: that of the first.
+        Default: the optimizer of the first schedule.
 
     Raises
     ------
     ValueError
-        If there are none, or of different optimizers, or one needs a metric.
+        If there are no schedules, if they have different optimizers, or if one needs a metric.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class ChainedScheduler(_CombinedLR):
         ]
 
     def step(self) -> None:  # type: ignore[override]
-        """Let every schedule take its step."""
+        """Run the step of every schedule."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = [

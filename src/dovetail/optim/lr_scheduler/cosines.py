@@ -10,8 +10,8 @@ from .scheduler import LRScheduler
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Let the rate swing along a cosine between its initial value and ``eta_min``, which it reaches
-    at ``T_max``.
+    """Vary the rate along a cosine between its initial value and ``eta_min``, which is reached
+    after ``T_max`` epochs.
     """
 
     def __init__(
@@ -45,8 +45,8 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Let the rate fall along half a cosine to ``eta_min``, again and again; a period is ``T_mult``
-    times as long as the one before.
+    """Decrease the rate along half a cosine to ``eta_min``, then restart; each period is ``T_mult``
+    times as long as the previous one.
 
     Parameters
     ----------
@@ -55,16 +55,16 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     T_0 : int
         Length of the first period.
     T_mult : int, default 1
-        Factor of the lengths.
+        Ratio of the lengths of consecutive periods.
     eta_min : float, default 0.0
-        The least rate.
+        The smallest rate.
     last_epoch : int, default -1
         The epoch to resume after.
 
     Raises
     ------
     ValueError
-        If a length or factor is no positive integer.
+        If a length or factor is not a positive integer.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Go to the next epoch, or to the one given, which may lie between two."""
+        """Go to the next epoch, or to a given epoch, which may be fractional."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:

@@ -1,4 +1,4 @@
-"""Schedules that go up and down, and let the momentum go the other way."""
+"""Schedules that raise and lower the rate, and the momentum in the opposite direction."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from .scheduler import LRScheduler, check_optimizer, per_group, set_option
 
 
 class CyclicLR(LRScheduler):
-    """Let the rate go up and down between two values, in cycles.
+    """Raise and lower the rate between two values, in cycles.
 
     Parameters
     ----------
     optimizer : Optimizer
         Optimizer whose learning rates are set.
     base_lr, max_lr : float or list of float
-        The two values, for all groups or one per group.
+        The smallest and greatest rate, for all groups or one per group.
     step_size_up : int, default 2000
-        Steps of the way up.
+        Number of steps in which the rate rises.
     step_size_down : int, optional
-        Steps of the way down; default: as many as up.
+        Number of steps in which the rate falls; default: ``step_size_up``.
     mode : {'triangular', 'triangular2', 'exp_range'}, default 'triangular'
-        Every cycle is as high as the first, half as high as the one before, or ``gamma**steps``
-        times as high.
+        The height of a cycle: constant, half of the previous height, or ``gamma**steps`` times the
+        first height.
     gamma : float, default 1.0
-        For 'exp_range'.
+        Base of the heights for 'exp_range'.
     scale_fn : callable, optional
-        The factor of the height as a function of the cycle, or of the steps; overrides ``mode``.
+        Function that returns the factor of the height for a cycle or a step; overrides ``mode``.
     scale_mode : {'cycle', 'iterations'}, default 'cycle'
-        Argument of ``scale_fn``: the cycle or the iteration.
+        Whether the argument of ``scale_fn`` is the cycle or the iteration.
     cycle_momentum : bool, default True
-        Let the momentum, or the first of ``betas``, go from ``max_momentum`` down to
+        Vary the momentum, or the first of ``betas``, from ``max_momentum`` down to
         ``base_momentum`` and back.
     base_momentum, max_momentum : float or list of float, default 0.8 and 0.9
-        The two values.
+        The smallest and greatest momentum.
     last_epoch : int, default -1
         The step to resume after.
 
@@ -95,7 +95,7 @@ class CyclicLR(LRScheduler):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """Return the height of a cycle, or of a step, as a part of that of the first."""
+        """Return the height of a cycle or a step, relative to the first one."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
@@ -122,8 +122,8 @@ class CyclicLR(LRScheduler):
         ]
 
     def state_dict(self) -> dict[str, Any]:
-        """Return everything but the optimizer; of ``scale_fn`` what an object holds, and nothing
-        of a function.
+        """Return everything but the optimizer; ``scale_fn`` is saved as the attributes of an
+        object, and not at all if it is a function.
         """
         state = super().state_dict()
         function = state.pop("_scale_fn_custom")

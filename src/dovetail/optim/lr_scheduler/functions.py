@@ -60,7 +60,8 @@ class LambdaLR(_FunctionLR):
     optimizer : Optimizer
         Optimizer whose learning rates are set.
     lr_lambda : callable or list of callable
-        For all groups, or one per group. State dicts keep those that are objects, not functions.
+        Functions for all groups, or one per group. State dicts contain callable objects, but not
+        plain functions.
     last_epoch : int, default -1
         The epoch to resume after.
 

@@ -1,4 +1,4 @@
-"""The momentum of a group, whichever option it is."""
+"""Access to the momentum of a group, under either option name."""
 
 from __future__ import annotations
 

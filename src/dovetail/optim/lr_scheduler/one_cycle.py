@@ -1,4 +1,4 @@
-"""The schedule of one cycle."""
+"""The one-cycle schedule."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .scheduler import LRScheduler, check_optimizer, per_group, set_option
 
 
 class OneCycleLR(LRScheduler):
-    """Let the rate rise from ``max_lr / div_factor`` to ``max_lr``, and fall to ``1 /
-    final_div_factor`` of where it began.
+    """Raise the rate from ``max_lr / div_factor`` to ``max_lr``, then lower it to ``1 /
+    final_div_factor`` of the initial rate.
 
     Parameters
     ----------
@@ -25,18 +25,18 @@ class OneCycleLR(LRScheduler):
     epochs, steps_per_epoch : int, optional
         See ``total_steps``.
     pct_start : float, default 0.3
-        Part of the steps in which the rate rises.
+        Fraction of the steps in which the rate rises.
     anneal_strategy : {'cos', 'linear'}, default 'cos'
         Curve from one value to the next.
     cycle_momentum : bool, default True
-        Let the momentum, or the first of ``betas``, go the other way.
+        Vary the momentum, or the first of ``betas``, in the opposite direction.
     base_momentum, max_momentum : float or list of float, default 0.85 and 0.95
-        The least and the greatest momentum.
+        The smallest and the greatest momentum.
     div_factor, final_div_factor : float, default 25.0 and 1e4
         Ratio of the greatest rate to the first, and of the first to the last.
     three_phase : bool, default False
-        Let the rate fall in two phases: back to the first, as fast as it rose, and then to the
-        last.
+        Lower the rate in two phases: back to the initial rate in as many steps as it rose, then to
+        the final rate.
     last_epoch : int, default -1
         The step to resume after.
 

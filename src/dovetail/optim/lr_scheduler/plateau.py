@@ -1,4 +1,4 @@
-"""The schedule that waits for a metric to stop getting better."""
+"""The schedule that reduces the rate when a metric stops improving."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, 
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiply the rate by ``factor`` where a metric has not become better for ``patience`` epochs.
+    """Multiply the rate by ``factor`` if a metric has not improved for ``patience`` epochs.
 
     Parameters
     ----------
@@ -23,17 +23,17 @@ class ReduceLROnPlateau(LRScheduler):
     factor : float, default 0.1
         Below 1.
     patience : int, default 10
-        Epochs without anything better that are allowed.
+        Number of epochs without improvement that are tolerated.
     threshold : float, default 1e-4
-        By how much a metric must be better than the best.
+        Minimum improvement over the best metric.
     threshold_mode : {'rel', 'abs'}, default 'rel'
-        Whether that is a part of the best, or a difference.
+        Whether ``threshold`` is relative to the best metric or an absolute difference.
     cooldown : int, default 0
-        Epochs after a change in which nothing is counted.
+        Number of epochs after a reduction in which nothing is counted.
     min_lr : float or list of float, default 0
-        The least rate, for all groups or one per group.
+        The smallest rate, for all groups or one per group.
     eps : float, default 1e-8
-        Smaller changes of the rate are not made.
+        Smaller changes of the rate are ignored.
 
     Raises
     ------
@@ -89,14 +89,14 @@ class ReduceLROnPlateau(LRScheduler):
         self.num_bad_epochs = 0
 
     def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Take the metric of an epoch, and reduce the rates if it is time.
+        """Record the metric of an epoch, and reduce the rates if necessary.
 
         Parameters
         ----------
         metrics : float or Tensor
             The metric.
         epoch : int, optional
-            Deprecated: the epoch it is of.
+            Deprecated: the epoch of the metric.
         """
         metric = float(metrics)
         if epoch is None:
@@ -138,11 +138,11 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether nothing is counted yet after a change."""
+        """Whether the schedule is in the cooldown after a reduction."""
         return self.cooldown_counter > 0
 
     def is_better(self, a: float, best: float) -> bool:
-        """Say whether a metric is better than the best so far, by more than the threshold."""
+        """Return whether a metric is better than the best one by more than the threshold."""
         sign = 1 if self.mode == "max" else -1
         if self.threshold_mode == "rel":
             least = best * (1.0 + sign * self.threshold)

@@ -1,4 +1,4 @@
-"""Schedules that lead from one factor of the rate to another in a number of epochs."""
+"""Schedules that change a factor of the rate over a number of epochs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Let a factor of the rate go linearly from ``start_factor`` to ``end_factor`` in
+    """Change a factor of the rate linearly from ``start_factor`` to ``end_factor`` in
     ``total_iters`` epochs.
 
     Raises
@@ -94,7 +94,7 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Let the rate fall to zero in ``total_iters`` epochs, as a power of the epochs that remain."""
+    """Lower the rate to zero in ``total_iters`` epochs, as a power of the remaining epochs."""
 
     def __init__(
         self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1

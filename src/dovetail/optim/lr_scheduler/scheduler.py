@@ -21,22 +21,22 @@ EPOCH_DEPRECATION_WARNING = (
 
 
 class LRScheduler:
-    """Base class of schedules; subclasses define `get_lr`, which computes the rates from the
-    present ones.
+    """Base class of schedules; subclasses define `get_lr`, which computes the new rates from the
+    current ones.
 
     Parameters
     ----------
     optimizer : Optimizer
-        Optimizer whose groups' 'lr' is set; the first value is stored as 'initial_lr'.
+        Optimizer whose groups' 'lr' is set; the initial value is stored as 'initial_lr'.
     last_epoch : int, default -1
-        The epoch to resume after; -1 starts anew.
+        The epoch to resume after; -1 starts from the beginning.
 
     Raises
     ------
     TypeError
         If ``optimizer`` is not an `Optimizer`.
     KeyError
-        If resuming and a group has no 'initial_lr'.
+        If the schedule resumes and a group has no 'initial_lr'.
     """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
@@ -72,7 +72,7 @@ class LRScheduler:
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take the state that `state_dict` returned; the optimizer keeps its present rates."""
+        """Load the result of `state_dict`; the optimizer keeps its current rates."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[float]:
@@ -80,9 +80,7 @@ class LRScheduler:
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """Compute the rates of the present epoch, one per group; call `get_last_lr` to read
-        them.
-        """
+        """Compute the rates of the current epoch, one per group; use `get_last_lr` to read them."""
         raise NotImplementedError(
             f"{type(self).__name__} does not define get_lr(). Define it in the subclass."
         )
@@ -100,7 +98,7 @@ class LRScheduler:
         Parameters
         ----------
         epoch : int, optional
-            Deprecated: the epoch to go to, by the closed form where there is one.
+            Deprecated: the epoch to go to, by the closed form if the schedule has one.
         """
         if self._step_count == 1:
             self._warn_of_order()

@@ -62,7 +62,7 @@ class ZipArchive:
         return name in self._records
 
     def names(self) -> list[str]:
-        """Return the names of the records, in the order in which they lie in the file."""
+        """Return the names of the records, in file order."""
         return list(self._records)
 
     def size(self, name: str) -> int:

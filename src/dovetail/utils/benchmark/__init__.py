@@ -1,4 +1,4 @@
-"""Times of statements and tables of them, as ``torch.utils.benchmark``.
+"""Timing of statements and tables of the results, as in ``torch.utils.benchmark``.
 
 ::
 

@@ -15,13 +15,13 @@ _END: Final = "\033[0m\033[0m"
 
 
 class Compare:
-    """Puts measurements side by side: a table for each label, a row for each sub-label, a column
-    for each description.
+    """Tables of measurements: a table for each label, a row for each sub-label, a column for each
+    description.
 
     Parameters
     ----------
     results
-        The measurements; those of one task count as one.
+        The measurements; measurements of the same task are merged.
     """
 
     def __init__(self, results: list[Measurement]) -> None:
@@ -35,7 +35,7 @@ class Compare:
         Raises
         ------
         ValueError
-            For something else.
+            For anything else.
         """
         results = list(results)
         for each in results:
@@ -46,15 +46,15 @@ class Compare:
         self._results += results
 
     def trim_significant_figures(self) -> None:
-        """Show the digits that mean something, and no others."""
+        """Show only significant digits."""
         self._trim = True
 
     def colorize(self, rowwise: bool = False) -> None:
-        """Show the best of each row in green, and what takes more than twice as long in red."""
+        """Show the best time of each row in green, and times more than twice as long in red."""
         self._colorize = True
 
     def highlight_warnings(self) -> None:
-        """Mark times that are too far apart to be relied on with an exclamation mark."""
+        """Mark unreliable measurements, whose times vary too much, with an exclamation mark."""
         self._warnings = True
 
     def print(self) -> None:

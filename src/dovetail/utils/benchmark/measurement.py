@@ -1,4 +1,4 @@
-"""`Measurement`: the times of one statement, and how sure they are."""
+"""`Measurement`: the times of one statement, and their spread."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class TaskSpec:
     Attributes
     ----------
     stmt, setup, global_setup
-        The statement, and what runs before it.
+        The statement, and the code that runs before it.
     label, sub_label, description, env
-        Labels in tables: a table, a row, a column, and an environment.
+        Labels of the table, the row, the column, and the environment.
     num_threads
-        Number of threads it might use.
+        Number of threads that the statement may use.
     """
 
     stmt: str
@@ -42,7 +42,7 @@ class TaskSpec:
 
     @property
     def title(self) -> str:
-        """The label, or what stands for it."""
+        """The label, or its default."""
         if self.label is not None:
             return self.label + (f": {self.sub_label}" if self.sub_label else "")
         if "\n" not in self.stmt:
@@ -50,7 +50,7 @@ class TaskSpec:
         return f"stmt:{f' ({self.sub_label})' if self.sub_label else ''}\n{indent(self.stmt, '  ')}"
 
     def summarize(self) -> str:
-        """Return title, description and setup, a line each."""
+        """Return title, description and setup, one per line."""
         lines = [self.title, self.description]
         if self.setup and self.setup != "pass":
             several = "\n" in self.setup
@@ -73,7 +73,7 @@ class Measurement:
     task_spec
         Description of the measured statement.
     metadata
-        Anything that belongs to it.
+        Additional data.
     """
 
     number_per_run: int
@@ -92,7 +92,7 @@ class Measurement:
 
     @property
     def median(self) -> float:
-        """The time that half of the runs stayed below, in seconds."""
+        """The median time in seconds."""
         return float(median(self._sorted))
 
     @property
@@ -102,12 +102,12 @@ class Measurement:
 
     @property
     def iqr(self) -> float:
-        """How far the first and the third quarter of the times are apart, in seconds."""
+        """The interquartile range of the times, in seconds."""
         return self._quantile(0.75) - self._quantile(0.25)
 
     @property
     def significant_figures(self) -> int:
-        """How many digits of the median mean something, by the spread of the middle half."""
+        """Number of significant digits of the median, estimated from the interquartile range."""
         low, high = self._quantile(0.25), self._quantile(0.75)
         middle = [time for time in self._sorted if low <= time <= high]
         if len(middle) < 2 or not self.median:
@@ -118,16 +118,16 @@ class Measurement:
 
     @property
     def has_warnings(self) -> bool:
-        """Whether the times are too far apart to be relied on."""
+        """Whether the times vary too much to be reliable."""
         return not self.meets_confidence()
 
     def meets_confidence(self, threshold: float = _IQR_WARNED) -> bool:
-        """Return whether the middle half of the times is narrow, as a part of the median."""
+        """Return whether the interquartile range is small relative to the median."""
         return self.iqr / self.median < threshold
 
     @property
     def title(self) -> str:
-        """The label, or what stands for it."""
+        """The label, or its default."""
         return self.task_spec.title
 
     @property
@@ -137,7 +137,7 @@ class Measurement:
 
     @property
     def as_row_name(self) -> str:
-        """What its row of a table is called."""
+        """Label of the row in a table."""
         return self.task_spec.sub_label or self.task_spec.stmt or "[Unknown]"
 
     def __getattr__(self, name: str) -> Any:
@@ -186,7 +186,7 @@ class Measurement:
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """Return one measurement for all of the same task."""
+        """Merge measurements of the same task."""
         groups: dict[TaskSpec, list[Measurement]] = {}
         for measurement in measurements:
             groups.setdefault(measurement.task_spec, []).append(measurement)

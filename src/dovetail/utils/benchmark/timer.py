@@ -1,4 +1,4 @@
-"""`Timer`: measures a statement, as often as its time asks for."""
+"""`Timer`: measures a statement, with repetitions chosen by its run time."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from .measurement import Measurement, TaskSpec
 
 
 def timer() -> float:
-    """Return the seconds of a clock, once devices in use have done what they were given."""
+    """Return the clock in seconds, after synchronizing the devices in use."""
     if "dovetail_cuda" in sys.modules and is_available():
         synchronize()
     return perf_counter()
 
 
 class Timer:
-    """Measures how long a statement takes.
+    """Measures the run time of a statement.
 
     Parameters
     ----------
     stmt, setup
         The statement, and one that runs once before each measurement. Default: ``"pass"``.
     global_setup
-        For other languages than Python, hence without effect.
+        Accepted and ignored: only other languages use it.
     timer
-        The clock, in seconds. Default: the computer's, waiting for devices.
+        The clock, in seconds. Default: the system clock, after synchronizing devices.
     globals
-        The names that the statements know, beside ``dovetail``.
+        The names available to the statements, besides ``dovetail``.
     label, sub_label, description, env
-        Labels in tables: a table, a row, a column, and an environment.
+        Labels of the table, the row, the column, and the environment.
     num_threads
-        Number of threads that array libraries may use while it runs. Default: 1.
+        Number of threads for array libraries during the measurement. Default: 1.
     language
         ``"python"``.
 
     Raises
     ------
     SyntaxError
-        If a statement is none.
+        If a statement is not valid Python.
     NotImplementedError
-        For another language than Python.
+        For a language other than Python.
     """
 
     def __init__(
@@ -80,24 +80,24 @@ class Timer:
                                    globals=known)  # fmt: skip
 
     def timeit(self, number: int = 1000000) -> Measurement:
-        """Return the time of `number` runs, after a few that are not counted."""
+        """Return the time of `number` runs, after a warm-up."""
         with self._threads():
             self._timer.timeit(max(number // 100, 2))
             return self._measurement(number, [self._timer.timeit(number)])
 
     def repeat(self, repeat: int = -1, number: int = -1) -> NoReturn:
-        """Refuse: `blocked_autorange` chooses both numbers."""
+        """Raise NotImplementedError: use `blocked_autorange`, which chooses both numbers."""
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def autorange(self, callback: Callable[[int, float], NoReturn] | None = None) -> NoReturn:
-        """Refuse: `blocked_autorange` chooses the number."""
+        """Raise NotImplementedError: use `blocked_autorange`, which chooses the number of runs."""
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def blocked_autorange(
         self, callback: Callable[[int, float], object] | None = None, min_run_time: float = 0.2
     ) -> Measurement:
-        """Return the times of blocks, each so long that reading the clock does not matter, for at
-        least `min_run_time` seconds in all.
+        """Return the times of blocks that are long enough to make clock overhead negligible, for a
+        total of at least `min_run_time` seconds.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class Timer:
         max_run_time: float = 10.0,
         callback: Callable[[int, float], object] | None = None,
     ) -> Measurement:
-        """Return the times of blocks, of as many as make the middle half of them narrow.
+        """Return the times of blocks, until their interquartile range is small enough.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Timer:
             return self._measurement(number, times)
 
     def collect_callgrind(self, number: int = 100, **options: Any) -> NoReturn:
-        """Refuse: instructions are not counted."""
+        """Raise NotImplementedError: instructions are not counted."""
         raise NotImplementedError(
             "collect_callgrind() counts instructions of compiled code, of which there is none "
             "here. Use blocked_autorange(), or a sampling profiler of Python."

@@ -1,4 +1,4 @@
-"""Units of time, and digits that mean something."""
+"""Units of time, and significant digits."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _SECONDS: Final = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 
 
 def ordered_unique(elements: Iterable[object]) -> list[Any]:
-    """Return the elements without repetition, in the order in which they first come."""
+    """Return the elements without duplicates, in the order of their first occurrence."""
     return list(dict.fromkeys(elements))
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """Return the unit in which a time, in seconds, is best read, and its length in seconds."""
+    """Return the best unit for a time in seconds, and the length of the unit in seconds."""
     unit = next(
         iter([name for name, size in reversed(_SECONDS.items()) if t >= size * 0.99999]), "ns"
     )

@@ -39,46 +39,47 @@ class DataLoader(Generic[_T_co]):
     Parameters
     ----------
     dataset : Dataset
-        With indices and a length, or an `IterableDataset`.
+        A dataset with indices and a length, or an `IterableDataset`.
     batch_size : int or None, default 1
-        None yields samples as they are.
+        Number of samples in a batch; None yields single samples.
     shuffle : bool, default False
-        Take another permutation each time.
+        Use a new random permutation for each iteration.
     sampler : Sampler or iterable, optional
-        Yields the indices instead; not with `shuffle`.
+        Yields the indices; cannot be combined with `shuffle`.
     batch_sampler : Sampler or iterable, optional
-        Yields lists of indices; not with `batch_size`, `shuffle`, `sampler` or `drop_last`.
+        Yields lists of indices; cannot be combined with `batch_size`, `shuffle`, `sampler` or
+        `drop_last`.
     num_workers : int, default 0
-        Processes that fetch batches ahead of time; what they send lies in memory that both
-        processes see. 0 fetches each batch when it is asked for.
+        Number of processes that prefetch batches; the batches are passed in shared memory. 0 loads
+        each batch on demand.
     collate_fn : callable, optional
-        Makes a batch of a list of samples. Default: `default_collate`, or `default_convert`
-        without batches.
+        Function that combines a list of samples to a batch. Default: `default_collate`, or
+        `default_convert` without batches.
     pin_memory : bool, default False
-        Move tensors to page-locked memory; without CUDA a warning says that it does nothing.
+        Move tensors to page-locked memory; without CUDA, this is ignored with a warning.
     drop_last : bool, default False
-        Leave out a last batch that is smaller.
+        Whether to drop the last batch if it is smaller.
     timeout : float, default 0
-        Seconds to wait for a batch of the workers; 0 waits as long as they live.
+        Seconds to wait for a batch from the workers; 0 waits as long as they are alive.
     worker_init_fn : callable, optional
-        Called with the number of the worker in each worker.
+        Function that each worker calls with its number.
     multiprocessing_context : str or context, optional
         Start method of the workers: "fork", "spawn" or "forkserver".
     generator : Generator, optional
         Source of the order and of the workers' seeds. Default: the default generator.
     prefetch_factor : int, optional
-        Batches ahead of time per worker. Default: 2.
+        Number of prefetched batches per worker. Default: 2.
     persistent_workers : bool, default False
         Keep the workers for the next iteration.
     pin_memory_device : str, default ""
-        Accepted as in PyTorch's programs; the device is the current one.
+        Accepted and ignored; the current device is used.
     in_order : bool, default True
         False yields the batches of workers in the order in which they arrive.
 
     Raises
     ------
     ValueError, TypeError
-        For options that are none, or that exclude each other.
+        For invalid options, or options that exclude each other.
     """
 
     dataset: Any
@@ -166,7 +167,7 @@ class DataLoader(Generic[_T_co]):
 
     @property
     def multiprocessing_context(self) -> Any:
-        """How workers are started: a context of `multiprocessing`."""
+        """The `multiprocessing` context that starts workers."""
         if self._context is None and self.num_workers:
             return multiprocessing.get_context()
         return self._context
@@ -266,7 +267,7 @@ class DataLoader(Generic[_T_co]):
         return length
 
     def check_worker_number_rationality(self) -> None:
-        """Warn of more workers than this process may use processors."""
+        """Warn if there are more workers than available processors."""
         most = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         if most is not None and self.num_workers > most:
             warn_user(

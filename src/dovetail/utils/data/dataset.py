@@ -1,4 +1,4 @@
-"""Datasets: of samples by index, and of samples one after the other."""
+"""Map-style and iterable-style datasets."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 class Dataset(Generic[_T_co]):
-    """Samples by index or key: the base of datasets, which define ``__getitem__``.
+    """Base class of datasets with samples by index or key; subclasses define ``__getitem__``.
 
-    Most samplers ask for ``__len__`` too. With ``__getitems__`` a dataset returns the list of
-    samples of a list of indices at once.
+    Most samplers need ``__len__`` too. An optional method ``__getitems__`` returns the samples for
+    a list of indices at once.
     """
 
     def __getitem__(self, index: Any) -> _T_co:
@@ -45,9 +45,10 @@ class Dataset(Generic[_T_co]):
 
 
 class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
-    """Samples one after the other: the base of datasets that define ``__iter__``.
+    """Base class of datasets that yield samples by ``__iter__``.
 
-    Every worker process has the whole dataset; `get_worker_info` tells a worker which part is its.
+    Every worker process iterates over the whole dataset; use `get_worker_info` to choose the part
+    of a worker.
     """
 
     def __add__(self, other: object) -> Any:
@@ -84,13 +85,13 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Samples of several datasets side by side: tuples of those given by position, dicts of those
-    given by name.
+    """Combined samples of several datasets: tuples for positional arguments, dicts for keyword
+    arguments.
 
     Raises
     ------
     ValueError
-        If the lengths differ, if both forms are given, or none.
+        If the lengths differ, or if not exactly one form is used.
     """
 
     datasets: tuple[Any, ...] | dict[str, Any]
@@ -128,12 +129,12 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[_T_co]):
-    """The samples of datasets, one dataset behind the other.
+    """The concatenated samples of datasets.
 
     Raises
     ------
     AssertionError
-        If there are none, or if one is iterable.
+        If there are no datasets, or if one is an `IterableDataset`.
     """
 
     datasets: list[Any]
@@ -161,18 +162,18 @@ class ConcatDataset(Dataset[_T_co]):
 
     @property
     def cummulative_sizes(self) -> list[int]:
-        """The sizes by their name of old."""
+        """Deprecated alias of ``cumulative_sizes``."""
         warn_user("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning)
         return self.cumulative_sizes
 
 
 class ChainDataset(IterableDataset[Any]):
-    """The samples of iterable datasets, one dataset behind the other.
+    """The concatenated samples of iterable datasets.
 
     Raises
     ------
     AssertionError
-        When it comes to a dataset that is not iterable.
+        On reaching a dataset that is not iterable.
     """
 
     def __init__(self, datasets: Iterable[object]) -> None:
@@ -225,17 +226,17 @@ class Subset(Dataset[_T_co]):
 def random_split(
     dataset: Sized, lengths: Sequence[int | float], generator: Generator | None = None
 ) -> list[Subset[Any]]:
-    """Split a dataset at random into subsets without common samples.
+    """Split a dataset randomly into disjoint subsets.
 
     Parameters
     ----------
     dataset : Dataset
-        One with a length.
+        A dataset with a length.
     lengths : sequence
-        The numbers of samples, or fractions that sum to 1; what rounding down leaves over goes to
-        the first subsets, one each.
+        The numbers of samples, or fractions that sum to 1; samples left over by rounding down are
+        added to the first subsets, one each.
     generator : Generator, optional
-        Where the permutation comes from. Default: the default generator.
+        Source of the permutation. Default: the default generator.
 
     Returns
     -------
@@ -244,7 +245,7 @@ def random_split(
     Raises
     ------
     ValueError
-        If the lengths do not sum to that of the dataset, or a fraction is none.
+        If the lengths do not sum to the length of the dataset, or if a fraction is invalid.
     """
     counts = list(lengths)
     if math.isclose(sum(counts), 1) and sum(counts) <= 1:

@@ -1,4 +1,4 @@
-"""`DistributedSampler`: the part of a dataset that one of several processes takes."""
+"""`DistributedSampler`: the part of a dataset for one of several processes."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ __all__ = ["DistributedSampler"]
 
 
 class DistributedSampler(Sampler[Any]):
-    """Every `num_replicas`-th index of a common order, from `rank` on.
+    """Every `num_replicas`-th index of a common order, starting with index `rank`.
 
-    All processes draw the same permutation, from ``seed + epoch``; `set_epoch` must be called
-    before each epoch for another one.
+    All processes draw the same permutation from ``seed + epoch``; call `set_epoch` before each
+    epoch to change it.
 
     Parameters
     ----------
     dataset : Dataset
-        One with a length.
+        A dataset with a length.
     num_replicas, rank : int
         Number of processes, and index of this one. Default: from `dovetail.distributed`.
     shuffle : bool, default True
     seed : int, default 0
     drop_last : bool, default False
-        Leave samples out, so that all take as many; else some are taken twice.
+        Whether to drop samples so that all processes have the same number; otherwise some samples
+        are repeated.
 
     Raises
     ------
     RuntimeError
-        If the processes are not known to each other, and not given.
+        If the number of processes is neither passed nor known from a process group.
     ValueError
         If there is no such rank.
     """
@@ -90,9 +91,8 @@ class DistributedSampler(Sampler[Any]):
         ----------
         epoch : int
         start : int, default 0
-            How many samples of the epoch all processes together have taken already, to go on where
-            a program was ended: with as many processes or another number. They are left out, and
-            `len` counts the others.
+            Number of samples of the epoch that all processes together have already used, to resume
+            a program with any number of processes. They are skipped, and `len` counts the others.
         """
         if start < 0:
             raise ValueError(f"start should be a number of samples, at least 0, not {start}")

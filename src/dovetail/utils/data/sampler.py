@@ -23,7 +23,7 @@ _AT_ONCE = 32
 
 
 class Sampler(Generic[_T_co]):
-    """The base of samplers, which define ``__iter__``, and ``__len__`` where it is known."""
+    """Base class of samplers, which define ``__iter__``, and ``__len__`` if the length is known."""
 
     def __iter__(self) -> Iterator[_T_co]:
         """Yield indices, or lists of them."""
@@ -36,7 +36,7 @@ class SequentialSampler(Sampler[int]):
     Parameters
     ----------
     data_source : Dataset
-        One with a length.
+        A dataset with a length.
     """
 
     data_source: Sized
@@ -57,15 +57,15 @@ class RandomSampler(Sampler[int]):
     Parameters
     ----------
     data_source : Dataset
-        One with a length.
+        A dataset with a length.
     replacement : bool, default False
-        Draw each index from all of them.
+        Draw each index from all indices.
     num_samples : int, optional
-        Number of samples. Default: the length. More than that without replacement takes further
+        Number of samples. Default: the length. Larger numbers without replacement use further
         permutations.
     generator : Generator, optional
-        Where the numbers come from. Default: a new one each time, with a seed from the default
-        generator.
+        Source of random numbers. Default: a new generator for each iteration, seeded from the
+        default generator.
 
     Raises
     ------
@@ -92,7 +92,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices there are; the dataset may grow."""
+        """Number of indices; the dataset may grow."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -159,8 +159,8 @@ class WeightedRandomSampler(Sampler[int]):
     Raises
     ------
     ValueError
-        If `num_samples` is no positive integer, `replacement` no bool, or the weights are not
-        one-dimensional.
+        If `num_samples` is not a positive integer, `replacement` is not a bool, or the weights are
+        not one-dimensional.
     """
 
     def __init__(
@@ -204,12 +204,12 @@ class BatchSampler(Sampler[list[int]]):
     batch_size : int
         Number of indices in a list.
     drop_last : bool
-        Leave out a last list that has fewer.
+        Whether to drop the last list if it has fewer indices.
 
     Raises
     ------
     ValueError
-        If `batch_size` is no positive integer, or `drop_last` no bool.
+        If `batch_size` is not a positive integer, or if `drop_last` is not a bool.
     """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:

@@ -1,1 +1,1 @@
-"""Recomputation of what a checkpoint left out: its frames, its random states, its choices."""
+"""Recomputation of tensors that a checkpoint did not save: frames, random states, policies."""

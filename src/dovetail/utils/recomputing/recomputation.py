@@ -1,5 +1,5 @@
-"""The saved tensors of one checkpointed call: numbers in the graph, computed again when backward
-asks for them.
+"""The saved tensors of one checkpointed call: indices in the graph, recomputed when backward needs
+them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HINT: Final = (
 
 
 class CheckpointError(RuntimeError):
-    """The second call of a checkpointed function saved other tensors than the first."""
+    """Raised if the second call of a checkpointed function saves other tensors than the first."""
 
 
 class _Stop(BaseException):
@@ -46,13 +46,13 @@ class Frame:
     Parameters
     ----------
     again
-        Makes the call again.
+        Function that repeats the call.
     early_stop
-        Whether the second call ends as soon as the last tensor was saved.
+        Whether the second call stops when the last tensor is saved.
     compares
-        Whether shape, dtype and device are compared.
+        Whether to compare shape, dtype and device.
     debug
-        Whether to remember where tensors are saved.
+        Whether to record the source lines at which tensors are saved.
     """
 
     def __init__(

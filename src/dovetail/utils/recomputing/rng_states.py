@@ -1,6 +1,4 @@
-"""The random number generators of the devices that a call works on: where they stood, to go there
-again.
-"""
+"""States of the random number generators of the devices of a call, for restoring."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from ...random import fork_rng, generator_of
 
 
 class RngStates:
-    """The present states of the default generators of cpu, and of the devices of the tensors in
+    """The current states of the default generators of the cpu and of the devices of the tensors in
     `args`.
     """
 
@@ -27,8 +25,8 @@ class RngStates:
 
     @contextmanager
     def restored(self) -> Iterator[None]:
-        """Context manager: the generators start from where they stood, and afterwards are where
-        they were before.
+        """Context manager that restores the saved states inside the block, and the current states
+        afterwards.
         """
         with fork_rng(self._states):
             for kind, state in self._states.items():
@@ -37,8 +35,8 @@ class RngStates:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """Return the indices of the CUDA devices of the tensors among the arguments, and where the
-    generators there stand.
+    """Return the indices of the CUDA devices of the tensors among the arguments, and the states of
+    their generators.
     """
     found = {value.get_device() for value in args if isinstance(value, Tensor) and value.is_cuda}
     indices = sorted(found)
@@ -48,6 +46,6 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 def set_device_states(
     devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None
 ) -> None:
-    """Put the generators of CUDA devices where `get_device_states` found them."""
+    """Restore the generators of CUDA devices to the states from `get_device_states`."""
     for index, state in zip(devices, states, strict=False):
         cuda.set_rng_state(state, index)

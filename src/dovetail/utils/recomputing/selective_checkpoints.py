@@ -1,4 +1,4 @@
-"""Selective checkpoints: a policy says which results of operators a checkpoint keeps."""
+"""Selective checkpoints: a policy chooses the operator results to save."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .._pytree import tree_map
 
 
 class CheckpointPolicy(Enum):
-    """What a checkpoint does with the result of an operator: keep it, compute it again, or keep it
-    in the memory of the cpu. ``MUST`` and ``PREFER`` are the same here.
+    """What a checkpoint does with the result of an operator: save it, recompute it, or save it in
+    host memory. ``MUST`` and ``PREFER`` are equivalent here.
     """
 
     MUST_SAVE = 0
@@ -34,12 +34,13 @@ SAC_IGNORED_OPS: Final = {ops.aten.detach.default}
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told of a call.
+    """Information about a call, for a policy.
 
     Attributes
     ----------
     is_recompute
-        False: a policy is asked at the first call, and the second does as it said.
+        Always False: the policy is called in the first call, and the second call follows its
+        decision.
     op_output
         The result.
     """
@@ -55,9 +56,9 @@ Policy = Callable[..., "CheckpointPolicy | bool"]
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Policy | Sequence[object], allow_cache_entry_mutation: bool = False
 ) -> tuple[TorchDispatchMode, TorchDispatchMode]:
-    """Return the two contexts of a checkpoint that keeps the results of some operators.
+    """Return the two contexts of a checkpoint that saves the results of some operators.
 
-    Give a function that calls this as `context_fn` to `checkpoint`, without reentrance::
+    Pass a function that calls this as `context_fn` to `checkpoint`, with ``use_reentrant=False``::
 
         context_fn = partial(create_selective_checkpoint_contexts, [dovetail.ops.aten.mm.default])
 
@@ -65,18 +66,18 @@ def create_selective_checkpoint_contexts(
     ----------
     policy_fn_or_list
         ``policy(context, operator, *args, **kwargs)`` returns a `CheckpointPolicy`, or a bool:
-        whether the result is kept. A list of operators stands for: the results of these.
+        whether to save the result. A list of operators means: save the results of these.
     allow_cache_entry_mutation
-        Give back a result that was written to since. Default: that is an error.
+        Allow a saved result to be modified before backward. Default: this is an error.
 
     Raises
     ------
     TypeError
         If `policy_fn_or_list` is neither.
     ValueError
-        If the list has something else than overloads of operators.
+        If the list contains anything but operator overloads.
     RuntimeError
-        In backward, if a kept result was written to, or backward runs a second time.
+        In backward, if a saved result was modified, or if backward runs a second time.
     """
     if isinstance(policy_fn_or_list, list):
         policy: Policy = _keeping(policy_fn_or_list)

@@ -1,4 +1,4 @@
-"""What ``torch.utils.serialization`` has: `config`, the settings of `load` and `save`."""
+"""`config`: the settings of `load` and `save`, as in ``torch.utils.serialization``."""
 
 from . import config
 

@@ -1,5 +1,5 @@
-"""What `dovetail.load` and `dovetail.save` do where their caller does not say: ``load.mmap``,
-``load.endianness``, ``save.compute_crc32``.
+"""Defaults of `dovetail.load` and `dovetail.save`: ``load.mmap``, ``load.endianness``,
+``save.compute_crc32``.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class patch(AbstractContextManager[None]):
     Raises
     ------
     AttributeError
-        For a setting that is not there.
+        For an unknown setting.
     """
 
     def __init__(self, name: str | dict[str, object], value: Any = None) -> None:

@@ -1,6 +1,6 @@
-"""Curves, histograms, pictures and texts for TensorBoard, as ``torch.utils.tensorboard``.
+"""Curves, histograms, images and texts for TensorBoard, as in ``torch.utils.tensorboard``.
 
-Files are written by the ``tensorboard`` package, which has to be installed.
+Requires the ``tensorboard`` package, which writes the files.
 """
 
 from importlib.util import find_spec as _find_spec

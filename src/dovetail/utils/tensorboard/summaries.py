@@ -22,7 +22,7 @@ _LARGEST: Final = 1e20
 
 
 def as_array(value: Any) -> NDArray[Any]:
-    """Return a tensor, an array, a number or a list of these as an array of the host."""
+    """Convert a tensor, an array, a number or a list of these to a NumPy array."""
     if hasattr(value, "detach"):
         value = value.detach().cpu()
         value = value.float() if str(value.dtype).endswith("bfloat16") else value
@@ -41,7 +41,7 @@ def scalar_record(tag: str, value: object) -> Any:
 
 
 def histogram_record(tag: str, values: object, bins: Any, max_bins: int | None) -> Any:
-    """Return the record of how often values occur."""
+    """Return the record of a histogram."""
     array = as_array(values).astype(np.float64).reshape(-1)
     if not array.size:
         raise ValueError(f"{tag!r} has no values.")
@@ -74,7 +74,7 @@ def _default_edges() -> NDArray[Any]:
 
 
 def image_record(tag: str, image: object, dataformats: str) -> Any:
-    """Return the record of a picture, or of several side by side."""
+    """Return the record of an image, or of several images side by side."""
     pixels = _pixels(as_array(image), dataformats.upper())
     height, width, channels = pixels.shape
     picture = import_module("PIL.Image").fromarray(pixels.squeeze(-1) if channels == 1 else pixels)
@@ -153,7 +153,7 @@ def hparams_records(
     metrics: Mapping[str, object],
     domains: Mapping[str, Any] | None,
 ) -> list[Any]:
-    """Return the records that describe one run: its parameters, and what it is judged by."""
+    """Return the records of a run: its hyperparameters and metrics."""
     api: Any = import_module("tensorboard.plugins.hparams.api_pb2")
     data: Any = import_module("tensorboard.plugins.hparams.plugin_data_pb2")
     names: Any = import_module("tensorboard.plugins.hparams.metadata")

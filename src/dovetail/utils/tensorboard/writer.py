@@ -31,7 +31,7 @@ _NOT_WRITTEN: Final = {
 
 
 class SummaryWriter:
-    """Writes curves, histograms, pictures and texts for TensorBoard.
+    """Writes curves, histograms, images and texts for TensorBoard.
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ class SummaryWriter:
     comment
         Added to the default folder.
     purge_step
-        TensorBoard leaves out what was written for this step and later ones before. Default: none.
+        TensorBoard discards earlier records for this step and later steps. Default: none.
     max_queue, flush_secs
-        After how many records, and how many seconds, the file is written. Default: 10 and 120.
+        Number of records and seconds after which the file is written. Default: 10 and 120.
     filename_suffix
-        Added to names of files.
+        Suffix of the file names.
 
     Examples
     --------
@@ -101,13 +101,13 @@ class SummaryWriter:
         Parameters
         ----------
         tag
-            Name of the curve; what is before a slash groups curves.
+            Name of the curve; a prefix that ends with a slash groups curves.
         scalar_value
             A number, or a tensor or array of one.
         global_step, walltime
-            Where the point stands, and when it was made. Default: 0 and now.
+            Step and time of the point. Default: 0 and now.
         new_style, double_precision
-            Accepted; without effect.
+            Accepted and ignored.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class SummaryWriter:
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """Add how often values occur.
+        """Add a histogram of values.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class SummaryWriter:
         bins
             As for `numpy.histogram`. Default: bins that grow by a tenth.
         max_bins
-            Neighbouring bins are joined until there are no more. Default: all.
+            Maximum number of bins; adjacent bins are merged to reach it. Default: no maximum.
         """
         self._add(summaries.histogram_record(tag, values, bins, max_bins), global_step, walltime)
 
@@ -159,7 +159,7 @@ class SummaryWriter:
         walltime: float | None = None,
         dataformats: str = "CHW",
     ) -> None:
-        """Add a picture: bytes from 0 to 255, or floating point numbers from 0 to 1.
+        """Add an image: integers from 0 to 255, or floating-point numbers from 0 to 1.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class SummaryWriter:
         walltime: float | None = None,
         dataformats: str = "NCHW",
     ) -> None:
-        """Add several pictures side by side; see `add_image`."""
+        """Add several images side by side; see `add_image`."""
         images = img_tensor
         if isinstance(images, list):
             images = np.stack([summaries.as_array(each) for each in images])
@@ -226,7 +226,7 @@ class SummaryWriter:
         weights: object = None,
         walltime: float | None = None,
     ) -> None:
-        """Add precision and recall of predictions between 0 and 1, for labels 0 and 1."""
+        """Add a precision-recall curve for predictions between 0 and 1 and labels 0 and 1."""
         record = summaries.pr_curve_record(
             tag, labels, predictions, min(num_thresholds, 127), weights
         )
@@ -240,7 +240,7 @@ class SummaryWriter:
         run_name: str | None = None,
         global_step: int | None = None,
     ) -> None:
-        """Add a run to the table of runs: its parameters, and what it is judged by.
+        """Add a run to the table of runs: its hyperparameters and metrics.
 
         Raises
         ------

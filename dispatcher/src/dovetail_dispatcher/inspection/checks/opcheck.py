@@ -33,7 +33,7 @@ from .result_comparison import compare_results
 
 
 class OpCheckError(Exception):
-    """A check of `opcheck` failed; the reason is the cause."""
+    """Raised if a check of `opcheck` fails; ``__cause__`` is the reason."""
 
 
 def opcheck(
@@ -46,42 +46,41 @@ def opcheck(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> dict[str, Any]:
-    """Check an operator on example arguments; call it several times with arguments that differ in
-    what matters.
+    """Check an operator on example arguments; call it several times with relevantly different
+    arguments.
 
     Parameters
     ----------
     op
-        The operator; of a packet, its only overload.
+        The operator; a packet must have a single overload.
     args, kwargs
-        Arguments of a call. They are copied first, and not changed. Derivatives are checked if one
-        requires grad.
+        Arguments of a call; they are copied first. Derivatives are checked if one requires grad.
     test_utils
-        The checks to make; default: all.
+        The checks to run; default: all.
 
-        ``"test_schema"``: what the kernel writes to, and what its results share memory with, is
-        what the schema says. (What the results of a composite share is said by the operators that
-        it calls.) ``"test_autograd_registration"``: results that require grad do so because of a
-        derivative at an Autograd key. ``"test_faketensor"``: results for meta tensors are meta
-        tensors with the shape, dtype and structure of real results. Of a shape that the fake makes
-        of `get_ctx().new_dynamic_size()`, the rank is compared, the other sizes, and whether a size
-        is within its limits. ``"test_aot_dispatch_dynamic"``: forward and
-        backward run, and on meta tensors give gradients of the same shapes and dtypes. (PyTorch
-        compiles the operator for this check; nothing is compiled here.)
+        ``"test_schema"``: the kernel's writes and the memory shared by its results match the
+        schema. (The sharing of a composite's results is checked by the operators that it calls.)
+        ``"test_autograd_registration"``: results that require grad do so because of a derivative at
+        an Autograd key. ``"test_faketensor"``: results for meta tensors are meta tensors with the
+        shape, dtype and structure of real results. For shapes with a
+        `get_ctx().new_dynamic_size()`, the rank, the other sizes, and the limits of the dynamic
+        size are compared. ``"test_aot_dispatch_dynamic"``: forward and backward run, and on meta
+        tensors give gradients of the same shapes and dtypes. (PyTorch compiles the operator for
+        this check; nothing is compiled here.)
     raise_exception
-        Raise at the first check that fails; else go on, and return the failures.
+        Raise at the first failed check; otherwise run all checks, and return the failures.
     rtol, atol
-        Accepted for PyTorch's sake: no check compares floating-point values.
+        Accepted and ignored: no check compares floating-point values.
 
     Returns
     -------
     dict
-        ``"SUCCESS"`` or the exception, by the name of the check.
+        A dict from the name of each check to ``"SUCCESS"`` or the exception.
 
     Raises
     ------
     OpCheckError
-        Naming the check, the reason and a program that shows it.
+        If a check fails; the message has the check, the reason and a program that reproduces it.
     ValueError
         For an unknown check, or if `op` is of another type.
     TypeError
@@ -89,7 +88,7 @@ def opcheck(
 
     Notes
     -----
-    This does not check that derivatives are right: use ``autograd.gradcheck``.
+    This does not check the values of derivatives: use ``autograd.gradcheck``.
     """
     overload = _overload(op)
     names = (

@@ -129,12 +129,13 @@ class DispatchTable(InNotebooks):
 
 
 def dispatch_table(op: object) -> DispatchTable:
-    """Return the computed table of an operator.
+    """Return the computed dispatch table of an operator.
 
     Parameters
     ----------
     op
-        A name such as ``"aten::add.Tensor"``, or anything whose ``str`` or ``name()`` is one.
+        A name such as ``"aten::add.Tensor"``, or an object whose ``str`` or ``name()`` is such a
+        name.
 
     Raises
     ------

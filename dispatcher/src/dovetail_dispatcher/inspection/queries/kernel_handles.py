@@ -73,7 +73,7 @@ class SafeKernelFunction:
 
 
 def get_kernel(op: str | OpOverload, dispatch_key: str | DispatchKey) -> SafeKernelFunction:
-    """Return the kernel that a call of `op` finds at a key: its own, a composite or a fallback.
+    """Return the kernel that a call of `op` uses at a key: its own, a composite, or a fallback.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def get_kernel(op: str | OpOverload, dispatch_key: str | DispatchKey) -> SafeKer
     ValueError
         If `op` is of another type, or no key has that name.
     RuntimeError
-        If there is no such operator, the key is an alias, or no kernel is found there.
+        If there is no such operator, the key is an alias, or there is no kernel for it.
     """
     if not isinstance(op, str | OpOverload):
         raise ValueError(
@@ -109,7 +109,7 @@ def kernel_handle(qualified: str, dispatch_key: str | DispatchKey) -> SafeKernel
     Raises
     ------
     RuntimeError
-        If there is no such operator or key, the key is an alias, or no kernel is found there.
+        If there is no such operator or key, the key is an alias, or there is no kernel for it.
     """
     key = runtime_key(dispatch_key)
     operator = existing_operator(qualified)

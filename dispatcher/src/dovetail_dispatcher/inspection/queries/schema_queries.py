@@ -34,7 +34,7 @@ def _dispatch_get_computed_kernel_for_dispatch_key(
     Raises
     ------
     RuntimeError
-        If there is no such operator or key, the key is an alias, or no kernel is found there.
+        If there is no such operator or key, the key is an alias, or there is no kernel for it.
     """
     return kernel_handle(name, dispatch_key)
 

@@ -19,18 +19,18 @@ from .changes import Change, make, open_transaction, take_back
 
 
 class PendingKernel(NamedTuple):
-    """One registration that no call can reach.
+    """A registration that no call can reach.
 
     Attributes
     ----------
     operator
         Qualified name, ``"ns::f.overload"``.
     key
-        The name of its dispatch key; None while its backend is missing.
+        The name of the dispatch key; None while the backend is missing.
     backend
-        The device type that it waits for, or None.
+        The missing device type, or None.
     origin
-        Where it was registered.
+        The location of the registration.
     """
 
     operator: str
@@ -73,11 +73,11 @@ _waiting: Final[list[_WaitingKernel]] = []
 
 
 def check_pending() -> list[PendingKernel]:
-    """Return the kernels that no call can reach: without definition of their operator, or without
-    their backend.
+    """Return the kernels that no call can reach, because their operator or their backend is
+    missing.
 
-    An empty list says that everything that was registered can be used. A misspelt operator name
-    shows up here.
+    An empty list means that all registered kernels can be called. Kernels under a misspelt operator
+    name are listed here.
     """
     with registry.lock:
         dangling = [

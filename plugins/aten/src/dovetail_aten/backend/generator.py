@@ -26,9 +26,9 @@ class Generator:
     device
         Device type whose operators the generator serves; default: cpu.
     bit_generator
-        What makes the bits, by the name that the backend has for it. The cpu's default, MT19937,
-        draws PyTorch's numbers. PCG64, PCG64DXSM, SFC64 and Philox draw those of
-        ``numpy.random.Generator``, which takes less time for many of them.
+        Name of the backend's bit generator. The default on the cpu, MT19937, draws PyTorch's
+        numbers. PCG64, PCG64DXSM, SFC64 and Philox draw the numbers of ``numpy.random.Generator``,
+        which is faster for large arrays.
 
     Raises
     ------
@@ -55,8 +55,8 @@ class Generator:
 
     @property
     def native(self) -> Any:
-        """The backend's own generator (``arrays.new_generator(seed)``), made at first use; kernels
-        draw from it.
+        """The backend's own generator (``arrays.new_generator(seed)``), created on first use;
+        kernels draw from it.
         """
         if self._native is None:
             arrays: Any = backend_for(self.device).arrays
@@ -66,8 +66,8 @@ class Generator:
 
     @property
     def bit_generator(self) -> str | None:
-        """The name of what makes the bits; None where the backend has but one. Another one starts
-        from the initial seed. Raises as the class.
+        """The name of the bit generator; None if the backend has only one. Assigning another name
+        restarts from the initial seed; errors are those of the constructor.
         """
         known = backend_for(self.device).arrays.bit_generators
         return self._bit_generator or (known[0] if known else None)
@@ -83,14 +83,14 @@ class Generator:
         self._bit_generator, self._native = name, None
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start again from `seed`, and return the generator.
+        """Restart from `seed`, and return the generator.
 
         Raises
         ------
         RuntimeError
             For a value that is not an integer.
         ValueError
-            For a seed beyond 64 bits.
+            For a seed of more than 64 bits.
         """
         if isinstance(seed, bool) or not hasattr(seed, "__index__"):
             raise RuntimeError(
@@ -106,20 +106,20 @@ class Generator:
         return self
 
     def initial_seed(self) -> int:
-        """Return the seed that the generator last started from."""
+        """Return the seed from which the generator last started."""
         return self._seed
 
     def seed(self) -> int:
-        """Start again from an unpredictable seed, and return it."""
+        """Restart from an unpredictable seed, and return the seed."""
         return self.manual_seed(_unpredictable()).initial_seed()
 
     def get_state(self) -> Any:
-        """Return where the generator stands, as a tensor of uint8 that `set_state` takes.
+        """Return the state of the generator as a uint8 tensor for `set_state`.
 
         Raises
         ------
         NotImplementedError
-            If the backend's generators cannot tell.
+            If the backend's generators do not expose their state.
         """
         arrays: Any = backend_for(self.device).arrays
         state = arrays.generator_state(self.native, self._seed)
@@ -127,12 +127,12 @@ class Generator:
         return wrap(host.arrays.bytes_as_array(state), host)
 
     def set_state(self, new_state: object) -> Generator:
-        """Go to where `get_state` found a generator, and return the generator.
+        """Restore a state from `get_state`, and return the generator.
 
         Raises
         ------
         TypeError
-            If `new_state` is no uint8 tensor on cpu.
+            If `new_state` is not a uint8 tensor on the cpu.
         RuntimeError
             If it is not the state of a generator for this device.
         """
@@ -156,12 +156,12 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """Return another generator that stands where this one does."""
+        """Return a new generator with the same state."""
         made = Generator(self.device, bit_generator=self._bit_generator)
         return made.set_state(self.get_state())
 
     def graphsafe_get_state(self) -> Any:
-        """Refuse: graphs of device operations are not captured.
+        """Raise NotImplementedError: graphs of device operations are not captured.
 
         Raises
         ------
@@ -173,25 +173,25 @@ class Generator:
         )
 
     def graphsafe_set_state(self, state: object) -> Any:
-        """Refuse, as `graphsafe_get_state`."""
+        """Raise NotImplementedError, as `graphsafe_get_state` does."""
         raise NotImplementedError(
             "graphsafe_set_state is not supported in this Generator. Use set_state()."
         )
 
     def get_offset(self) -> int:
-        """Return how many draws were made from the seed.
+        """Return the number of draws since the seed.
 
         Raises
         ------
         RuntimeError
-            Where generators stand at a state, not at an offset, as those of the cpu.
+            If the generator has a state instead of an offset, as on the cpu.
         """
         if not hasattr(self.native, "offset"):
             raise RuntimeError("CPU Generator does not use offset. Use get_state().")
         return int(self.native.offset)
 
     def set_offset(self, offset: int) -> Generator:
-        """Go to where so many draws were made from the seed. Raises as `get_offset`."""
+        """Set the number of draws since the seed. Raises as `get_offset` does."""
         if not hasattr(self.native, "offset"):
             raise RuntimeError("CPU Generator does not use offset. Use set_state().")
         self.native.offset = index(offset)

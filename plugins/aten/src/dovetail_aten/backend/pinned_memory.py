@@ -36,9 +36,9 @@ def is_pinned(tensor: TensorBase, device: DeviceLike | None = None) -> bool:
     Parameters
     ----------
     tensor
-        Of any device; only on the cpu it may be.
+        A tensor on any device; False unless it is on the cpu.
     device
-        The one that is to copy from it: a CUDA device, which is the default.
+        The device that copies from the memory: a CUDA device (the default).
     """
     _check_device(device)
     if tensor._backend.name != "cpu" or not has_backend(_ACCELERATOR):
@@ -48,20 +48,20 @@ def is_pinned(tensor: TensorBase, device: DeviceLike | None = None) -> bool:
 
 
 def pin_memory(tensor: TensorBase, device: DeviceLike | None = None) -> Any:
-    """Return a copy of a tensor of the cpu in page-locked memory, in its order of strides; itself
-    if it lies there already.
+    """Return a copy of a cpu tensor in page-locked memory, with the same order of strides; the
+    tensor itself if its memory is already page-locked.
 
     Parameters
     ----------
     tensor
         On the cpu.
     device
-        As of `is_pinned`.
+        As for `is_pinned`.
 
     Raises
     ------
     RuntimeError
-        If there is no CUDA device, or for a tensor of another device than the cpu.
+        If there is no CUDA device, or for a tensor that is not on the cpu.
     """
     _check_device(device)
     found = _accelerator("Cannot access accelerator device when none is available: no page-locked ")

@@ -1,4 +1,5 @@
-"""Overloads of old: what PyTorch once took in another order, and still takes with a warning.
+"""Deprecated overloads: signatures with another order of arguments, which PyTorch still accepts
+with a warning.
 
 ``add(x, 2, y)`` is ``add(x, y, alpha=2)``. The functions end here when they get more positional
 arguments than their own.
@@ -19,7 +20,7 @@ from .refused_calls import refuse
 
 
 class OldOverloads(NamedTuple):
-    """The overloads of old of one function.
+    """The deprecated overloads of one function.
 
     Attributes
     ----------
@@ -43,7 +44,7 @@ OLD_OVERLOADS: Final[dict[str, OldOverloads]] = {}
 def old_overload(
     function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> Any:
-    """Run a call that has the arguments of an overload of old, and warn once.
+    """Run a call that has the arguments of a deprecated overload, and warn once.
 
     A function and the method of its name are one object, so that either's order of the arguments
     fits: ``addmm(2, x, a, b)`` and ``x.addmm(2, a, b)``.
@@ -126,5 +127,5 @@ def _warn(name: str, signature: str, current: Sequence[str]) -> None:
     warn_user_once(
         f"This overload of {name} is deprecated:\n\t{name}{signature}\n"
         f"Consider using one of the following signatures instead:{instead}",
-        site="overload of old",
+        site="deprecated overload",
     )

@@ -55,12 +55,12 @@ class OverloadSet:
 
     @property
     def old(self) -> tuple[FunctionSchema, ...]:
-        """The overloads of old, which the function of the name takes too."""
+        """The deprecated overloads, which the function of the name takes too."""
         return tuple([schema for overload in self.overloads for schema in overload.old])
 
     @property
     def surplus_of_old(self) -> int:
-        """How many positional arguments overloads of old have beyond those of the function."""
+        """How many positional arguments deprecated overloads have beyond those of the function."""
         first = self.overloads[0].schema.arguments
         own = sum([not argument.kwarg_only for argument in first])
         return max([0, *[len(schema.arguments) - own for schema in self.old]])

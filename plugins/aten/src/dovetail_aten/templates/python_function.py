@@ -37,7 +37,7 @@ class PythonFunction:
     is_operator
         Whether it is one of Python's binary operators, ``__add__``.
     takes_old
-        How many arguments more overloads of old have, which it takes too: ``add(x, 2, y)``.
+        How many arguments more deprecated overloads have, which it takes too: ``add(x, 2, y)``.
     takes_numpy
         Whether it takes its arguments by NumPy's names too: ``cat(tensors, axis=1)``.
     """
@@ -129,7 +129,7 @@ class PythonFunction:
         return [*before, f"*{name}s_", f"{name}=None", *keyword, *outs, *named]
 
     def _first_lines(self, schema: FunctionSchema) -> list[str]:
-        """Return the lines for calls that another function makes: of overloads of old, with
+        """Return the lines for calls that another function makes: of deprecated overloads, with
         NumPy's names, with ``out=``.
         """
         lines = self._gather(schema)
@@ -176,7 +176,7 @@ class PythonFunction:
 def _old_lines(
     schema: FunctionSchema, name: str, count: int, numpy: Iterable[str], *, takes_out: bool
 ) -> list[str]:
-    """Return the lines that leave a call with surplus arguments to the overloads of old."""
+    """Return the lines that leave a call with surplus arguments to the deprecated overloads."""
     positional = [parameter(a) for a in schema.arguments if not a.kwarg_only]
     keywords = [parameter(a) for a in schema.arguments if a.kwarg_only]
     args = ", ".join([*positional, *_old_parameters(count)])
@@ -185,7 +185,7 @@ def _old_lines(
 
 
 def _old_parameters(count: int) -> list[str]:
-    """Return the parameters for what overloads of old have beyond those of the function."""
+    """Return the parameters for what deprecated overloads have beyond those of the function."""
     return [f"old{number}" for number in range(1, count + 1)]
 
 

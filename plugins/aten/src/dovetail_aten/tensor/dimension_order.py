@@ -11,19 +11,19 @@ from dovetail_kernel import MemoryFormat
 def dim_order(
     self: Any, *, ambiguity_check: bool | Sequence[MemoryFormat] = False
 ) -> tuple[int, ...]:
-    """Return the dimensions from the outermost in memory to the innermost: ``(0, 2, 3, 1)`` for
-    channels last. Where several orders give the same memory, it is one of them.
+    """Return the dimensions from the outermost to the innermost in memory: ``(0, 2, 3, 1)`` for
+    channels last. If several orders are equivalent, one of them is returned.
 
     Parameters
     ----------
     ambiguity_check
-        Raise if there is more than one order. Formats: unless the tensor is laid out in exactly one
-        of them. Default: no check.
+        True raises an error if there is more than one order; a list of memory formats raises unless
+        the tensor has exactly one of them. Default: no check.
 
     Raises
     ------
     RuntimeError
-        If the order is ambiguous, and was to be checked.
+        If the order is ambiguous and the check is requested.
     TypeError
         For another `ambiguity_check`.
     """

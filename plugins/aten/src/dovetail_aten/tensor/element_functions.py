@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def apply_elements(self: Any, callable: Callable[..., object]) -> Any:
-    """Replace every element by ``callable(element)``; slow, on the cpu alone.
+    """Replace every element by ``callable(element)``; slow, and only on the cpu.
 
     Raises
     ------
     RuntimeError
         For a tensor that requires grad.
     TypeError
-        For one on another device, and if the function does not return a number.
+        For a tensor on another device, or if the function does not return a number.
     """
     return _written("apply_", self, (), callable)
 
@@ -34,7 +34,7 @@ def map_elements(self: Any, other: Tensor, callable: Callable[..., object]) -> A
     Raises
     ------
     RuntimeError, TypeError
-        As ``apply_``, and if `other` does not fit or has another dtype or device.
+        As for ``apply_``, and if `other` does not broadcast or has another dtype or device.
     """
     return _written("map_", self, (other,), callable)
 

@@ -1,4 +1,4 @@
-"""``Tensor(data)``, ``Tensor(2, 3)`` and ``FloatTensor(data)``: PyTorch's constructors of old.
+"""``Tensor(data)``, ``Tensor(2, 3)`` and ``FloatTensor(data)``: PyTorch's legacy constructors.
 
 Results of operators are made by `bare_tensor_maker` of the kernel, past `Tensor.__new__`, so
 that they cost nothing more.
@@ -75,10 +75,10 @@ class TypedTensor(type):
 
 
 def new(self: TensorBase, *args: Any, device: DeviceLike | None = None, **kwargs: Any) -> Any:
-    """Return a tensor of this tensor's dtype and device, from data or of a size; see
+    """Return a tensor of this tensor's dtype and device, from data or for a size; see
     `legacy_tensor`.
 
-    ``new_tensor`` and ``new_empty`` say what they make: prefer these.
+    Prefer ``new_tensor`` and ``new_empty``, which are unambiguous.
     """
     return legacy_tensor(self.dtype, *args, device=device, where=self.device, **kwargs)
 
@@ -90,7 +90,7 @@ def legacy_tensor(
     where: object = "cpu",
     **kwargs: Any,
 ) -> Any:
-    """Return a tensor as PyTorch's constructors of old make it.
+    """Return a tensor as PyTorch's legacy constructors do.
 
     Parameters
     ----------

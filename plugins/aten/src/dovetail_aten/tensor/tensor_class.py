@@ -55,11 +55,10 @@ _DETACHES = PYTHON_DISPATCH | WRAPPED_BIT
 
 
 class Tensor(TensorSubclasses, metaclass=TensorMeta):
-    """An array of numbers of one dtype on one device, with room for a graph.
+    """A multi-dimensional array of one dtype on one device, with an optional autograd graph.
 
-    Tensors are made by `tensor`, `zeros` and the other factories, and by operators.
-    ``Tensor(data)`` and ``Tensor(2, 3)``, PyTorch's constructors of old, make tensors of the
-    default dtype on the cpu.
+    `tensor`, `zeros` and the other factories, and operators, create tensors. ``Tensor(data)`` and
+    ``Tensor(2, 3)``, PyTorch's legacy constructors, create tensors of the default dtype on the cpu.
     """
 
     __slots__ = ()
@@ -87,8 +86,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     @property
     @attribute_entry("data")
     def data(self) -> Any:
-        """The same data as a leaf without graph, and with a version of its own. Assigning replaces
-        the data in place.
+        """The same data as a leaf without a graph, and with its own version counter. Assigning
+        replaces the data in place.
 
         Raises
         ------
@@ -142,9 +141,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     def new_empty(
         self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any
     ) -> Any:
-        """Return a tensor whose elements are not set, by default of this tensor's dtype and
-        device.
-        """
+        """Return an uninitialized tensor, by default of this tensor's dtype and device."""
         return _new(aten.new_empty, self, sizes, size, options, requires_grad)
 
     @shown_plainly(**FACTORY_OPTIONS)
@@ -188,7 +185,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         Raises
         ------
         RuntimeError
-            If there is not exactly one, or on the meta device.
+            If there is not exactly one element, or on the meta device.
         """
         if not self._signature & ZERO_DIM and prod(self.array.shape) != 1:
             raise RuntimeError(
@@ -267,9 +264,10 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         return made
 
     def where(self, condition: Tensor, other: Any) -> Tensor:
-        """Return the tensor where `condition`, elsewhere `other`, a tensor or a number.
+        """Return the elements of the tensor where `condition` is true, and `other` (a tensor or a
+        number) elsewhere.
 
-        The operator has the condition first, so that its function is no method as it is.
+        A separate function is necessary because the operator takes the condition first.
         """
         made: Tensor = aten.where(condition, self, other)
         return made
@@ -282,15 +280,13 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     # -- memory ------------------------------------------------------------------------------------
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> Any:
-        """Return whether the elements lie in memory in the order of their indices, or in that of
-        `memory_format`.
-        """
+        """Return whether the tensor is contiguous in memory, in C order or in `memory_format`."""
         if memory_format is contiguous_format:
             return backend_of_signature(self._signature).arrays.is_contiguous(self.array)
         return is_contiguous(self, memory_format)
 
     def get_device(self) -> Any:
-        """Return the index of the device, -1 where devices have none."""
+        """Return the index of the device; -1 if devices have no index."""
         index = self.device.index
         return -1 if index is None else index
 
@@ -303,7 +299,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         return self.array.shape == other.array.shape
 
     def storage(self) -> TypedStorage:
-        """Return the memory as elements of this tensor's dtype. Deprecated in PyTorch: use
+        """Return the storage with this tensor's dtype. Deprecated in PyTorch: use
         `untyped_storage`.
         """
         return storage_of(self)
@@ -311,18 +307,18 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     _typed_storage = typed_storage_of
 
     def module_load(self, other: Any, assign: bool = False) -> Any:
-        """Return what stands in a module for this tensor after loading `other`: itself, with the
-        numbers of `other`, or with `assign` the data of `other`.
+        """Return the tensor that replaces this one in a module after loading `other`: itself with
+        the values of `other`, or with `assign`, the data of `other`.
         """
         return other.detach() if assign else self.copy_(other).detach()
 
     def is_shared(self) -> bool:
-        """Return whether other processes see what is written; always True on CUDA."""
+        """Return whether the memory is shared with other processes; always True on CUDA."""
         storage: Any = self.untyped_storage()
         return self.is_cuda or bool(storage.is_shared())
 
     def share_memory_(self) -> Any:
-        """Move the memory to where processes share it; see `UntypedStorage.share_memory_`."""
+        """Move the storage to shared memory; see `UntypedStorage.share_memory_`."""
         storage: Any = self.untyped_storage()
         if not self.is_cuda:
             storage.share_memory_()
@@ -341,7 +337,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         return id(self)
 
     def is_set_to(self, tensor: TensorBase) -> Any:
-        """Return whether both tensors show the same memory in the same way."""
+        """Return whether both tensors have the same storage, offset, shape and strides."""
         if not self._backend.arrays.mutable_arrays:
             return self.array is tensor.array
         return (

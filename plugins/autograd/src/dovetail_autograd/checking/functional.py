@@ -48,24 +48,24 @@ def vjp(
     inputs
         Its arguments: a tensor, or a tuple of tensors.
     v
-        The vector, shaped as the output. Default: 1, for an output of a single element.
+        The vector, of the shape of the output. Default: 1, for an output of a single element.
     create_graph
         Record the computation, so that both results can be differentiated. Default: False.
     strict
-        Raise where the output does not depend on an input, instead of returning zeros. Default:
-        False.
+        Raise an error if the output does not depend on an input, instead of returning zeros.
+        Default: False.
 
     Returns
     -------
     tuple
-        ``(output, product)``; the product is nested as `inputs`.
+        ``(output, product)``; the product has the structure of `inputs`.
 
     Raises
     ------
     TypeError
         If `inputs`, `v` or the output are not tensors.
     RuntimeError
-        If `v` is missing or differs from the output in size, and for what `strict` forbids.
+        If `v` is missing or has another size than the output, or if `strict` is violated.
     """
     is_tuple, given = tensors_of(inputs, "inputs", "vjp")
     with GradMode(True):
@@ -95,12 +95,12 @@ def jvp(
     func, inputs, create_graph, strict
         As for `vjp`.
     v
-        The vector, shaped as `inputs`. Default: 1, for an input of a single element.
+        The vector, of the shape of `inputs`. Default: 1, for an input of a single element.
 
     Returns
     -------
     tuple
-        ``(output, product)``; the product is nested as the output.
+        ``(output, product)``; the product has the structure of the output.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def vhp(
 ) -> tuple[Any, Any]:
     """Return the output of the scalar function `func` and the product of `v` with its Hessian.
 
-    Parameters and errors are those of `vjp`; `v` and the product are nested as `inputs`.
+    Parameters and errors are those of `vjp`; `v` and the product have the structure of `inputs`.
     """
     is_tuple, given = tensors_of(inputs, "inputs", "vhp")
     vector = vector_of(v, given, is_tuple, "vhp")
@@ -157,8 +157,8 @@ def hvp(
 ) -> tuple[Any, Any]:
     """Return the output of the scalar function `func` and the product of its Hessian with `v`.
 
-    Parameters and errors are those of `vjp`; `v` and the product are nested as `inputs`. `vhp`
-    costs less, and for a function with continuous second derivatives returns the same.
+    Parameters and errors are those of `vjp`; `v` and the product have the structure of `inputs`.
+    `vhp` is faster, and returns the same for a function with continuous second derivatives.
     """
     is_tuple, given = tensors_of(inputs, "inputs", "hvp")
     vector = vector_of(v, given, is_tuple, "hvp")
@@ -192,7 +192,7 @@ def jacobian(
     func, inputs, create_graph, strict
         As for `vjp`.
     vectorize
-        Compute all rows at once, by `vmap`. Default: False, one after another.
+        Compute all rows at once, by `vmap`. Default: False: one by one.
     strategy
         ``'reverse-mode'`` (default), or ``'forward-mode'``, which needs `vectorize` and is faster
         for few inputs.
@@ -200,8 +200,8 @@ def jacobian(
     Returns
     -------
     Tensor or tuple
-        For one input and one output a tensor of the shape of the output followed by that of the
-        input; for several a tuple per output, of one entry per input.
+        For one input and one output, a tensor whose shape is the output's shape followed by the
+        input's shape; for several, a tuple per output with an entry per input.
 
     Raises
     ------
@@ -254,7 +254,8 @@ def hessian(
     Returns
     -------
     Tensor or tuple
-        For one input a tensor of its shape twice over; for several a tuple of tuples of them.
+        For one input, a tensor whose shape is the input's shape repeated twice; for several, a
+        tuple of tuples of such tensors.
 
     Raises
     ------

@@ -46,16 +46,16 @@ def gradcheck(
     raise_exception
         Raise if the check fails; else return False.
     nondet_tol
-        How far two backwards may be apart.
+        Maximum difference between two backward runs.
     check_undefined_grad
-        Also check that undefined gradients of outputs are taken for zeros.
+        Also check that undefined gradients of outputs are treated as zeros.
     check_grad_dtypes
         Also check that gradients have the dtype of the input.
     check_batched_grad
         Also check that gradients of stacked output gradients are the stacked gradients.
     check_batched_forward_grad
-        Also check that forward mode on a batch of tangents gives what it gives on one after
-        another.
+        Also check that forward mode gives the same results for a batch of tangents as for single
+        tangents.
     check_forward_ad
         Also compare the tangents of forward mode with differences. Default: False.
     check_backward_ad
@@ -63,8 +63,8 @@ def gradcheck(
     fast_mode
         Compare one random projection of the Jacobian instead of all of it.
     masked
-        Whether to leave out elements that a sparse input does not specify; dense inputs, of which
-        all tensors here are, have none, so that it changes nothing.
+        Accepted and ignored: PyTorch ignores the unspecified elements of sparse inputs, and all
+        inputs here are dense.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def gradcheck(
     GradcheckError
         If the check fails.
     AssertionError
-        If neither mode is to be checked, or the batches of one that is not.
+        If no mode is checked, or if batches are checked without their mode.
     """
     arguments = as_tuple(inputs)
     if not (check_forward_ad or check_backward_ad):
@@ -159,9 +159,9 @@ def gradgradcheck(
     Parameters
     ----------
     grad_outputs
-        Gradients of the outputs to begin with. Default: reproducible random numbers.
+        Initial gradients of the outputs. Default: reproducible random numbers.
     gen_non_contig_grad_outputs
-        Whether the random gradients take every second element of their memory. Default: False.
+        Whether the random gradients are non-contiguous. Default: False.
     check_fwd_over_rev, check_rev_over_rev
         Differentiate the gradients in forward mode, and in backward mode. Default: False and True.
 

@@ -26,7 +26,7 @@ Outputs: TypeAlias = Callable[..., tuple[TensorBase, ...]]
 
 
 class GradcheckError(RuntimeError):
-    """A derivative differs from what differences of function values say."""
+    """Raised if a derivative differs from finite differences."""
 
 
 def differentiable_outputs(returned: object) -> tuple[TensorBase, ...]:

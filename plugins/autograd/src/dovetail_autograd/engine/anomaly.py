@@ -34,7 +34,8 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 class set_detect_anomaly(SettingGuard):
-    """Turn anomaly mode on or off, at once; as a context manager, restore it at the end.
+    """Turn anomaly mode on or off immediately; as a context manager, restore the previous mode at
+    the end.
 
     Parameters
     ----------
@@ -62,7 +63,8 @@ class set_detect_anomaly(SettingGuard):
 
 
 class detect_anomaly(Guard):
-    """Context manager that turns anomaly mode on: slow, for finding the operation at fault.
+    """Context manager that enables anomaly mode, which finds the operation that caused an error in
+    backward. It is slow.
 
     Parameters
     ----------

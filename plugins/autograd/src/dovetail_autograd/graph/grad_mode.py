@@ -275,16 +275,15 @@ _multithreading: ContextVar[bool] = ContextVar("dovetail_multithreading", defaul
 
 
 class set_multithreading_enabled(SettingGuard):
-    """Say whether backward may use several threads: at once when called, for a block as a context
-    manager.
+    """Set whether backward may use several threads, immediately or, as a context manager, for a
+    block.
 
-    The engine runs every backward on the thread that asks for it, so this is remembered and nothing
-    else.
+    The setting is only stored: the engine runs every backward on the calling thread.
 
     Parameters
     ----------
     mode
-        Whether it may.
+        Whether backward may use several threads.
     """
 
     variables = (_multithreading,)
@@ -294,7 +293,7 @@ class set_multithreading_enabled(SettingGuard):
         super().__init__()
 
     def change(self) -> None:
-        """Remember the mode."""
+        """Store the mode."""
         _multithreading.set(self.mode)
 
 

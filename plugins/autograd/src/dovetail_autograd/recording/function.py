@@ -130,14 +130,14 @@ class _SingleLevelFunction(_FunctionBase, FunctionCtx, _HookMixin, metaclass=Fun
 
 
 class Function(_SingleLevelFunction):
-    """Base class of operations with a derivative of their own.
+    """Base class of operations with a custom derivative.
 
     A subclass has static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, or instead
     of the former ``forward(*args)`` with ``setup_context(ctx, inputs, output)``. It is called by
     ``Subclass.apply(*args)``.
 
-    The tensors in a list that `forward` returns have gradients as those in a tuple have; PyTorch
-    returns that list cut off from the graph.
+    Tensors in a list returned by `forward` have gradients, as in a tuple; PyTorch detaches such a
+    list from the graph.
     """
 
     generate_vmap_rule: ClassVar[bool] = False

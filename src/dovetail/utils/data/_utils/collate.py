@@ -32,8 +32,8 @@ default_collate_err_msg_format = (
 
 
 def default_convert(data: Any) -> Any:
-    """Return a sample with its NumPy arrays and scalars as tensors, inside of containers too; what
-    is something else stays as it is.
+    """Convert the NumPy arrays and scalars in a sample to tensors, inside containers too; other
+    objects are unchanged.
     """
     if isinstance(data, Tensor):
         return data
@@ -97,13 +97,13 @@ def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
 
 
 def default_collate(batch: object) -> Any:
-    """Return a batch: tensors and NumPy arrays stacked in a new first dimension, numbers as a
-    tensor, strings as a list, dicts, named tuples and sequences of batches of their parts.
+    """Combine samples to a batch: tensors and NumPy arrays are stacked along a new first dimension,
+    numbers become a tensor, strings a list, and containers are combined item by item.
 
     Parameters
     ----------
     batch : sequence
-        Samples of one structure.
+        Samples with the same structure.
 
     Returns
     -------

@@ -47,7 +47,9 @@ class WorkerInfo:
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Return what this process knows of itself as a worker of a `DataLoader`, None in another."""
+    """Return information about this process as a worker of a `DataLoader`; None in other
+    processes.
+    """
     return _info
 
 

@@ -1,4 +1,4 @@
-"""Reads ``deprecated.yaml``: overloads of old, which are calls of a declared operator with the
+"""Reads ``deprecated.yaml``: deprecated overloads, which are calls of a declared operator with the
 arguments in another order.
 """
 
@@ -19,7 +19,7 @@ from .native_functions import NativeFunction, read_schema
 def with_deprecated(
     functions: Sequence[NativeFunction], paths: Iterable[Path]
 ) -> list[NativeFunction]:
-    """Return `functions`, each with the overloads of old that `paths` declare of it.
+    """Return `functions`, each with the deprecated overloads that `paths` declare of it.
 
     They are declared of a functional operator; its in-place and out variants take them too.
 
@@ -44,7 +44,7 @@ def with_deprecated(
 
 
 def _owner(function: NativeFunction) -> str:
-    """Return the name of the functional operator whose overloads of old a function takes."""
+    """Return the name of the functional operator whose deprecated overloads a function takes."""
     return function.derived_from or function.name
 
 
@@ -72,12 +72,12 @@ def _read(
     if unknown := [key for key in entry.values if key != "func"]:
         raise DeclarationError(
             entry.lines[unknown[0]],
-            f"leftover entries: {', '.join(unknown)} are no keys of an overload of old.",
+            f"leftover entries: {', '.join(unknown)} are no keys of a deprecated overload.",
             "Its only key is func.",
         )
     if "func" not in entry.values:
         raise DeclarationError(
-            entry.where, "the entry has no 'func'.", "Write the schema of the overload of old."
+            entry.where, "the entry has no 'func'.", "Write the schema of the deprecated overload."
         )
     schema, _ = read_schema(entry)
     where = entry.lines["func"]

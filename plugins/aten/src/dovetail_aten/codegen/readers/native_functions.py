@@ -62,7 +62,7 @@ class NativeFunction:
     where
         Line of the entry.
     old
-        Schemas of its overloads of old: they have its arguments in another order.
+        Schemas of its deprecated overloads: they have its arguments in another order.
     copy_of
         Name with overload of the view operator whose result this operator copies, or None.
     """

@@ -1,4 +1,4 @@
-"""Writes what the functions know of their overloads of old."""
+"""Writes the tables of the functions' deprecated overloads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .text import bracketed
 
 
 def write_old_overloads(overloads: OverloadSet) -> list[str]:
-    """Return the lines that note the overloads of old of one name; none if it has none."""
+    """Return the lines that note the deprecated overloads of one name; none if it has none."""
     if not overloads.old:
         return []
     has_out = bool(overloads.outs)

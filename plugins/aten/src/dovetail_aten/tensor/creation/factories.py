@@ -182,13 +182,13 @@ def arange(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return the numbers of [start, end) in steps of `step`: ``arange(end)``, ``arange(start, end,
-    step=1)``, ``arange(start, end=end)``.
+    """Return the numbers in [start, end) with step size `step`: ``arange(end)``, ``arange(start,
+    end, step=1)``, ``arange(start, end=end)``.
 
     Parameters
     ----------
     bounds, start, end, step
-        Numbers. A float among them gives the default dtype, else the result is int64.
+        Numbers. If one is a float, the result has the default dtype, otherwise int64.
     out, dtype, layout, device, pin_memory, requires_grad
         As for `zeros`.
 

@@ -92,7 +92,7 @@ def empty_like(
     memory_format: MemoryFormat | None = None,
     **options: Any,
 ) -> Tensor:
-    """Return a tensor of the shape of another one whose elements are not set.
+    """Return an uninitialized tensor of the shape of another one.
 
     Parameters
     ----------

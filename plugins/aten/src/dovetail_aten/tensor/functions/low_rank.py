@@ -70,19 +70,19 @@ def _basis(A: Tensor, q: int, niter: int, M: Any) -> Any:
 
 @overridable
 def svd_lowrank(A: TensorLike, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
-    """Return about the greatest singular values of matrices with their vectors, by random
-    projections: ``A - M`` is nearly ``U diag(S) V^H``.
+    """Return approximations of the greatest singular values of matrices and their vectors, by
+    random projections: ``A - M`` is approximately ``U diag(S) V^H``.
 
     Parameters
     ----------
     A
         Matrices of shape ``(*, m, n)``.
     q
-        How many singular values are wanted, somewhat more than the rank of `A`. Default: 6.
+        Number of singular values to compute, slightly more than the rank of `A`. Default: 6.
     niter
-        Number of power iterations, which make the result more exact. Default: 2.
+        Number of power iterations, which improve the accuracy. Default: 2.
     M
-        Matrices that are subtracted, of a shape that broadcasts to that of `A`. Default: none.
+        Matrices to subtract, which broadcast to the shape of `A`. Default: none.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     center
         Subtract the mean of every column first. Default: True.
     niter
-        Number of power iterations, which make the result more exact. Default: 2.
+        Number of power iterations, which improve the accuracy. Default: 2.
 
     Returns
     -------

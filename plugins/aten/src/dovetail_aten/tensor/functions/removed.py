@@ -1,4 +1,4 @@
-"""Functions that PyTorch has removed: programs of old call them, and learn what to use."""
+"""Functions that PyTorch has removed: calling one raises an error that names the replacement."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class InternalNames(StorageConversions):
         return nbytes
 
     def _element_size(self) -> int:
-        """Return the bytes per element."""
+        """Return the number of bytes per element."""
         size: int = self.dtype.itemsize
         return size
 
@@ -41,17 +41,17 @@ class InternalNames(StorageConversions):
         return address
 
     def _is_shared(self) -> bool:
-        """Return whether other processes see what is written."""
+        """Return whether the memory is shared with other processes."""
         shared: bool = self._untyped_storage.is_shared()
         return shared
 
     def _share_memory_(self) -> Any:
-        """Move the memory to where processes share it; see `UntypedStorage.share_memory_`."""
+        """Move the storage to shared memory; see `UntypedStorage.share_memory_`."""
         self._untyped_storage.share_memory_()
         return self
 
     def _resize_(self, size: int) -> None:
-        """Give the storage another number of elements; see `UntypedStorage.resize_`."""
+        """Change the number of elements; see `UntypedStorage.resize_`."""
         self._untyped_storage.resize_(size * self.dtype.itemsize)
 
     def _getitem(self, index: Array) -> Any:

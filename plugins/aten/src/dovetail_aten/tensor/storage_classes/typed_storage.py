@@ -1,4 +1,4 @@
-"""`TypedStorage`: the elements of one dtype that a storage holds; what PyTorch's programs of old
+"""`TypedStorage`: the elements of one dtype that a storage holds; what old PyTorch programs
 work on.
 """
 
@@ -65,18 +65,18 @@ class _StorageMeta(type):
 
 
 class TypedStorage(InternalNames, metaclass=_StorageMeta):
-    """A line of elements of one dtype over an `UntypedStorage`.
+    """A one-dimensional sequence of elements of one dtype over an `UntypedStorage`.
 
     Parameters
     ----------
     size
-        The number of elements, whose values are not set, or a sequence of values. Default: 0.
+        The number of uninitialized elements, or a sequence of values. Default: 0.
     wrap_storage
-        An `UntypedStorage` whose bytes to show instead.
+        An `UntypedStorage` to use instead.
     dtype
-        Of the elements. Default: the default dtype; with `wrap_storage` it must be given.
+        Dtype of the elements. Default: the default dtype; required with `wrap_storage`.
     device
-        Where the memory is. Default: the cpu, or that of `wrap_storage`.
+        Device of the memory. Default: the cpu, or the device of `wrap_storage`.
 
     Raises
     ------
@@ -215,7 +215,7 @@ class TypedStorage(InternalNames, metaclass=_StorageMeta):
         return self
 
     def copy_(self, source: Any, non_blocking: bool | None = None) -> TypedStorage:
-        """Write the bytes of another storage of the same size, as they are."""
+        """Copy the bytes of another storage of the same size."""
         self._untyped_storage.copy_(source)
         return self
 
@@ -255,7 +255,7 @@ class TypedStorage(InternalNames, metaclass=_StorageMeta):
         return super().__sizeof__() + self.nbytes()
 
     def element_size(self) -> int:
-        """Return the bytes per element."""
+        """Return the number of bytes per element."""
         return self.dtype.itemsize
 
     def data_ptr(self) -> int:
@@ -263,17 +263,17 @@ class TypedStorage(InternalNames, metaclass=_StorageMeta):
         return self._untyped_storage.data_ptr()
 
     def resizable(self) -> bool:
-        """Return whether `resize_` may move the memory; see `UntypedStorage.resizable`."""
+        """Return whether `resize_` may reallocate the memory; see `UntypedStorage.resizable`."""
         return self._untyped_storage.resizable()
 
     def resize_(self, size: int) -> TypedStorage:
-        """Give the storage another number of elements; see `UntypedStorage.resize_`."""
+        """Change the number of elements; see `UntypedStorage.resize_`."""
         self._untyped_storage.resize_(size * self.dtype.itemsize)
         return self
 
     @property
     def device(self) -> Device:
-        """Where the memory is."""
+        """Device of the memory."""
         return self._untyped_storage.device
 
     @property
@@ -282,15 +282,15 @@ class TypedStorage(InternalNames, metaclass=_StorageMeta):
         return self._untyped_storage.is_cuda
 
     def get_device(self) -> int:
-        """Return the index of the device, -1 where devices have none."""
+        """Return the index of the device; -1 if devices have no index."""
         return self._untyped_storage.get_device()
 
     def is_shared(self) -> bool:
-        """Return whether other processes see what is written."""
+        """Return whether the memory is shared with other processes."""
         return self._untyped_storage.is_shared()
 
     def share_memory_(self) -> TypedStorage:
-        """Move the memory to where processes share it; see `UntypedStorage.share_memory_`."""
+        """Move the storage to shared memory; see `UntypedStorage.share_memory_`."""
         self._untyped_storage.share_memory_()
         return self
 

@@ -30,7 +30,7 @@ class UntypedStorage(StorageConversions, Storage):
         The number of bytes, whose values are not set, or a sequence of integers, which become bytes
         without their higher bits. Default: 0.
     device
-        Where the memory is. Default: the cpu.
+        Device of the memory. Default: the cpu.
 
     Raises
     ------
@@ -290,7 +290,7 @@ class UntypedStorage(StorageConversions, Storage):
         return self
 
     def is_shared(self) -> bool:
-        """Return whether other processes see what is written."""
+        """Return whether the memory is shared with other processes."""
         pointer = self._pointer()
         return pointer is not None and pointer.is_shared
 
@@ -332,7 +332,7 @@ class UntypedStorage(StorageConversions, Storage):
         return self.device.type == "cuda"
 
     def get_device(self) -> int:
-        """Return the index of the device, -1 where devices have none."""
+        """Return the index of the device; -1 if devices have no index."""
         index = self.device.index
         return -1 if index is None else index
 

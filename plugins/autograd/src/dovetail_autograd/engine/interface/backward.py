@@ -33,15 +33,16 @@ def backward(
     tensors
         One or several tensors, or gradient edges, to differentiate.
     grad_tensors
-        The gradient to begin with for each; None for a real scalar, which begins with 1.
+        The initial gradient of each; None means 1, for a real scalar.
     retain_graph
-        Keep what the graph saved for another backward. Default: the value of `create_graph`.
+        Keep the saved values of the graph for another backward. Default: the value of
+        `create_graph`.
     create_graph
         Record the backward itself.
     grad_variables
-        Old name of `grad_tensors`.
+        Deprecated name of `grad_tensors`.
     inputs
-        Accumulate into these only. Default: into every leaf.
+        Accumulate only into these tensors. Default: into every leaf.
 
     Raises
     ------
@@ -128,18 +129,18 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[TensorBase | None, ...]:
-    """Return the gradients of `outputs` with respect to `inputs`, leaving every ``.grad`` alone.
+    """Return the gradients of `outputs` with respect to `inputs`, without changing any ``.grad``.
 
     Parameters
     ----------
     outputs
         One or several tensors, or gradient edges, to differentiate.
     inputs
-        One or several tensors, or gradient edges, to differentiate by.
+        One or several tensors, or gradient edges, with respect to which to differentiate.
     grad_outputs
-        The gradient to begin with for each output; None for a real scalar, which begins with 1.
+        The initial gradient of each output; None means 1, for a real scalar.
     retain_graph
-        Keep what the graph saved. Default: the value of `create_graph`.
+        Keep the saved values of the graph. Default: the value of `create_graph`.
     create_graph
         Record the backward itself, for higher derivatives.
     only_inputs
@@ -156,8 +157,8 @@ def grad(
     Returns
     -------
     tuple
-        One gradient per input, as the input's hooks leave it; PyTorch returns it as it was before
-        them where other inputs lie further down.
+        One gradient per input, after the hooks of the input. PyTorch omits the hooks of an input if
+        another input is deeper in the graph.
 
     Raises
     ------

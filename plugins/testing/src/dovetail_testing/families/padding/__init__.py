@@ -1,1 +1,1 @@
-"""Borders around tensors by PyTorch's names of old, and diagonals that are filled."""
+"""Borders around tensors by PyTorch's old names, and diagonals that are filled."""
