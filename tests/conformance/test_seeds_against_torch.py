@@ -199,7 +199,7 @@ ROUNDED: dict[str, tuple[float, list[Draw]]] = {
 """What differs by rounding, and by how much of the greatest number."""
 
 DIFFERENT: dict[str, Draw] = {
-    "`normal_` of complex numbers around another mean than 0": lambda lib: lib.zeros(
+    "`normal_` of complex numbers with a mean other than 0": lambda lib: lib.zeros(
         7, dtype=lib.complex128
     ).normal_(1.0, 2.0),
     "`multinomial` of half precision without replacement": lambda lib: lib.multinomial(

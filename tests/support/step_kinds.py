@@ -27,11 +27,11 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "plans.md"
 _HEAD: Final = """\
 # Plans
 
-A route is composed as data, a `RoutePlan`: steps in order, then printed or executed. These are all
-the kinds of steps, with their fields: what an executor has to know. A step's operands are *values*
-(an argument of the operator, or what an earlier step made) and *expressions* of them.
-[Architecture](architecture.md#plans) says how plans are composed; `explain` shows the text that the
-printer makes of one. `python tests/support/step_kinds.py --write` writes this page.
+A route is composed as data, a `RoutePlan`: ordered steps, which are printed or executed. This page
+lists all kinds of steps with their fields, for authors of executors. The operands of a step are
+*values* (arguments of the operator, or results of earlier steps) and *expressions* of values.
+[Architecture](architecture.md#plans) explains how plans are composed; `explain` shows the printed
+text of a plan. `python tests/support/step_kinds.py --write` writes this page.
 """
 
 _PLANS: Final = """\

@@ -126,7 +126,7 @@ def _find_edge(argument: Value, is_list: bool, way: str) -> FindEdge:
 
 
 class IfAnyEdge(Around):
-    """Run steps where there is one of several edges, and others where there is none."""
+    """Run some steps if one of several edges exists, and other steps if none does."""
 
     edges: tuple[Edge, ...]
     otherwise: tuple[Step, ...] = ()
