@@ -1,7 +1,7 @@
-"""Models that a folder offers by its ``hubconf.py``, as ``torch.hub`` with ``source="local"``.
+"""Models in a folder with a ``hubconf.py``, as in ``torch.hub`` with ``source="local"``.
 
-Nothing is downloaded: a folder of a stranger runs code, and a file of a stranger is best looked at
-first. Fetch it yourself, and give its folder.
+Nothing is downloaded, because a model repository runs code. Download it yourself, check it, and
+pass the folder.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ _folder: Path | None = None
 
 
 def get_dir() -> str:
-    """Return the folder for what programs keep: ``$TORCH_HOME/hub``, or one below the user's
-    caches.
-    """
+    """Return the folder for models: ``$TORCH_HOME/hub``, or one in the user's cache."""
     return str(_folder) if _folder is not None else f"{_get_torch_home()}/hub"
 
 
@@ -67,14 +65,14 @@ def list(
     *,
     source: str = "local",
 ) -> builtins.list[str]:
-    """Return the names of the models that a folder offers.
+    """Return the names of the models in a folder.
 
     Parameters
     ----------
     github
         The folder, which has a ``hubconf.py``.
     force_reload, skip_validation, trust_repo, verbose
-        Options of downloads, without effect.
+        Download options, accepted and ignored.
     source
         ``"local"``.
 
@@ -83,7 +81,7 @@ def list(
     RuntimeError
         For another `source`: nothing is downloaded.
     FileNotFoundError
-        If there is no such file.
+        If there is no ``hubconf.py``.
     """
     with _configuration(github, source) as module:
         return [
@@ -102,7 +100,7 @@ def help(
     *,
     source: str = "local",
 ) -> str | None:
-    """Return what the folder says of a model; see `list`."""
+    """Return the documentation of a model in a folder; see `list`."""
     with _configuration(github, source) as module:
         text: str | None = _entry(module, model).__doc__
         return text
@@ -119,7 +117,7 @@ def load(
     skip_validation: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Return a model that a folder offers.
+    """Return a model from a folder.
 
     Parameters
     ----------
@@ -132,27 +130,26 @@ def load(
     source
         ``"local"``.
     trust_repo, force_reload, verbose, skip_validation
-        Options of downloads, without effect.
+        Download options, accepted and ignored.
 
     Raises
     ------
     RuntimeError
-        For another `source`, for a model that is not there, and for packages that it needs and
-        that are missing.
+        For another `source`, for an unknown model, and for missing dependencies.
     FileNotFoundError
-        If there is no such file.
+        If there is no ``hubconf.py``.
     """
     with _configuration(repo_or_dir, source) as module:
         return _entry(module, model)(*args, **kwargs)
 
 
 def load_state_dict_from_url(url: str, *args: Any, **options: Any) -> NoReturn:
-    """Refuse: nothing is downloaded."""
+    """Raise RuntimeError: nothing is downloaded."""
     _refuse(f"load_state_dict_from_url({url!r})")
 
 
 def download_url_to_file(url: str, dst: str, *args: Any, **options: Any) -> NoReturn:
-    """Refuse: nothing is downloaded."""
+    """Raise RuntimeError: nothing is downloaded."""
     _refuse(f"download_url_to_file({url!r})")
 
 

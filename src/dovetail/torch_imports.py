@@ -118,22 +118,21 @@ def _torch() -> ModuleType:
 
 @contextmanager
 def as_torch() -> Iterator[ModuleType]:
-    """Make ``import torch`` and imports of its modules give Dovetail, inside a block.
+    """Make ``import torch`` and imports of its modules return Dovetail inside a block.
 
-    PyTorch, if it is imported already, is put aside and comes back after the block. Modules that
-    are imported in the block keep what they found: try a library that imports torch in a process
-    of its own if the rest of the program uses PyTorch. ``torch.save`` writes PyTorch's format.
+    If PyTorch is already imported, it is removed from ``sys.modules`` and restored after the block.
+    Modules imported in the block keep using Dovetail, so use a separate process if the rest of the
+    program needs PyTorch. ``torch.save`` writes PyTorch's format.
 
     Yields
     ------
     ModuleType
-        The module that ``import torch`` gives.
+        The module that ``import torch`` returns.
 
     Raises
     ------
     ModuleNotFoundError
-        In the block, for a module of PyTorch that is not in Dovetail; says so, and names the
-        nearest.
+        In the block, for a PyTorch module that Dovetail lacks; the message has the closest name.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def set_warn_always(b: bool) -> None:
 
 
 def is_warn_always_enabled() -> bool:
-    """Return the argument of the last `set_warn_always`; False at first."""
+    """Return the argument of the last `set_warn_always`; initially False."""
     return _policy == "always"
 
 

@@ -75,14 +75,14 @@ def clear_autocast_cache() -> None:
 
 
 def autocast_increment_nesting() -> int:
-    """Return how many blocks that programs entered by hand are open, after another one is."""
+    """Increment and return the nesting depth of autocast blocks."""
     global _nesting
     _nesting += 1
     return _nesting
 
 
 def autocast_decrement_nesting() -> int:
-    """Return how many blocks that programs entered by hand are open, after one was closed."""
+    """Decrement and return the nesting depth of autocast blocks."""
     global _nesting
     _nesting -= 1
     return _nesting

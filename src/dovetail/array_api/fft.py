@@ -94,6 +94,6 @@ def fftshift(x: Tensor, /, *, axes: Any = None) -> Tensor:
 
 
 def ifftshift(x: Tensor, /, *, axes: Any = None) -> Tensor:
-    """Return what `fftshift` moved where it was."""
+    """Return `x` with the effect of `fftshift` undone."""
     check_kinds("ifftshift", COMPLEX, x)
     return of_aten.ifftshift(x, axes)

@@ -127,7 +127,7 @@ def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 
 def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
-    """Return norms of matrices; ``None`` is that of the elements, as ``'fro'``."""
+    """Return norms of matrices; ``None`` means ``'fro'``, the Frobenius norm."""
     check_kinds("matrix_norm", FLOATING, x)
     return of_aten.matrix_norm(x, "fro" if ord is None else ord, (-2, -1), keepdims)
 
@@ -139,7 +139,7 @@ def matrix_power(x: Tensor, n: int, /) -> Tensor:
 
 
 def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Tensor:
-    """Return how many singular values are greater than `rtol` times the greatest."""
+    """Return the number of singular values greater than `rtol` times the greatest one."""
     check_kinds("matrix_rank", FLOATING, x)
     return of_aten.matrix_rank(x) if rtol is None else of_aten.matrix_rank(x, rtol=rtol)
 
@@ -172,7 +172,7 @@ def qr(x: Tensor, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRR
 
 
 def slogdet(x: Tensor, /) -> SlogdetResult:
-    """Return signs, or phases, and logarithms of the size of determinants."""
+    """Return the signs, or phases, of determinants, and the logarithms of their absolute values."""
     check_kinds("slogdet", FLOATING, x)
     return SlogdetResult(*of_aten.slogdet(x))
 
@@ -220,7 +220,7 @@ def trace(x: Tensor, /, *, offset: int = 0, dtype: DType | None = None) -> Tenso
 
 @by_standard()
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """Return the sums of products of vectors, of which the first is conjugated."""
+    """Return the inner products of vectors; the first vector is conjugated."""
     check_kinds("vecdot", "numeric", x1, x2)
     first, second = promoted(x1, x2)
     if axis >= 0 or axis < -min(first.ndim, second.ndim):
@@ -235,7 +235,7 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
 def vector_norm(
     x: Tensor, /, *, axis: object = None, keepdims: bool = False, ord: Any = 2
 ) -> Tensor:
-    """Return norms of vectors along axes; along all, if that is None."""
+    """Return norms of vectors along axes; None means all axes."""
     check_kinds("vector_norm", FLOATING, x)
     places = axes_of(x, axis)
     if not places:

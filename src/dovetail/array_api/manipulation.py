@@ -1,4 +1,4 @@
-"""Shapes: arrays joined, taken apart, turned and repeated."""
+"""Manipulation of shapes: joining, splitting, reordering and repeating arrays."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
 
 
 def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
-    """Return arrays joined along an axis; flattened first, if that is None."""
+    """Concatenate arrays along an axis; None flattens them first."""
     together = promoted(*arrays)
     if axis is None:
         return aten.cat([each.reshape(-1) for each in together])
@@ -98,7 +98,7 @@ def _check_joined(arrays: list[Tensor], axis: int) -> None:
 
 
 def expand_dims(x: Tensor, /, axis: Any) -> Tensor:
-    """Return `x` with an axis of one element at each place of `axis`."""
+    """Return `x` with axes of size 1 inserted at the positions `axis`."""
     places = (axis,) if isinstance(axis, int) else tuple(axis)
     ndim = x.ndim + len(places)
     for each in places:
@@ -111,12 +111,12 @@ def expand_dims(x: Tensor, /, axis: Any) -> Tensor:
 
 @by_standard()
 def flip(x: Tensor, /, *, axis: Axes = None) -> Tensor:
-    """Return `x` with the order along axes reversed; along all, if that is None."""
+    """Return `x` with the order along axes reversed; None means all axes."""
     return aten.flip(x, axes_of(x, axis))
 
 
 def moveaxis(x: Tensor, source: Any, destination: Any, /) -> Tensor:
-    """Return `x` with axes moved to other places."""
+    """Return `x` with axes moved to other positions."""
     axes_of(x, source), axes_of(x, destination)
     return aten.movedim(x, source, destination)
 
@@ -128,7 +128,7 @@ def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
 
 @by_standard()
 def repeat(x: Tensor, repeats: Any, /, *, axis: int | None = None) -> Tensor:
-    """Return each element along an axis several times; of the flattened array, if that is None."""
+    """Repeat each element along an axis; None flattens the array first."""
     if isinstance(repeats, Tensor):
         repeats = repeats.reshape(-1)
         repeats = int(repeats[0]) if repeats.shape[0] == 1 else repeats.to(aten.arange(0).dtype)
@@ -148,7 +148,7 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
 
 
 def roll(x: Tensor, /, shift: Any, *, axis: Any = None) -> Tensor:
-    """Return elements moved along axes; what falls off comes back at the beginning."""
+    """Return elements shifted along axes, wrapping around at the ends."""
     if axis is None:
         return aten.roll(x, shift)
     places = (axis,) if isinstance(axis, int) else tuple(axis)
@@ -159,12 +159,12 @@ def roll(x: Tensor, /, shift: Any, *, axis: Any = None) -> Tensor:
 
 
 def squeeze(x: Tensor, /, axis: object) -> Tensor:
-    """Return `x` without axes, which have one element.
+    """Return `x` without the given axes of size 1.
 
     Raises
     ------
     ValueError
-        If one has another number of elements.
+        If the size of an axis is not 1.
     """
     places = axes_of(x, axis)
     for each in places:
@@ -174,16 +174,16 @@ def squeeze(x: Tensor, /, axis: object) -> Tensor:
 
 
 def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
-    """Return arrays of one shape joined along a new axis."""
+    """Join arrays of equal shape along a new axis."""
     return aten.stack(promoted(*arrays), axis)
 
 
 def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
-    """Return copies of `x` laid beside each other."""
+    """Return `x` tiled along its axes."""
     return aten.tile(x, tuple(repetitions))
 
 
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
-    """Return the parts of `x` along an axis, without that."""
+    """Return the slices of `x` along an axis, without that axis."""
     (place,) = axes_of(x, axis)
     return tuple(aten.unbind(x, place))

@@ -1,4 +1,4 @@
-"""What the namespace says of itself: ``__array_namespace_info__``."""
+"""Inspection of the namespace: ``__array_namespace_info__``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ class NamespaceInfo:
     """Capabilities, devices and dtypes of the namespace."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Return what is there: boolean indexing, data-dependent shapes, any number of axes."""
+        """Return the capabilities: boolean indexing, data-dependent shapes, maximum number of
+        axes.
+        """
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Device:
@@ -32,11 +34,11 @@ class NamespaceInfo:
         }
 
     def dtypes(self, *, device: DeviceLike | None = None, kind: Any = None) -> dict[str, dtype]:
-        """Return the dtypes of the standard that are of a kind, or of one of a tuple of kinds."""
+        """Return the dtypes of the standard of a kind, or of a tuple of kinds."""
         return names_of_kinds(kind)
 
     def devices(self) -> list[Device]:
-        """Return the devices on which arrays can be made here."""
+        """Return the available devices."""
         return [
             Device(each.name if each.name == "cpu" else f"{each.name}:{index}")
             for each in devices()

@@ -1,7 +1,7 @@
-"""Type promotion as the standard has it: by dtypes alone, whatever the dimensions of the operands.
+"""Type promotion of the standard: by dtypes only, independent of the dimensions of the operands.
 
-What PyTorch, and hence `dovetail`, does not compute, arithmetic of uint16, uint32 and uint64, is
-left to the array library that holds the data (`by_standard`).
+Arithmetic of uint16, uint32 and uint64, which PyTorch and `dovetail` do not support, is delegated
+to the array library (`by_standard`).
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ def promoted(*operands: Any) -> list[Tensor]:
 
 
 def sum_dtype(x: Tensor) -> dtype:
-    """Return the dtype of sums and products: the default integer for narrower ones, unsigned for
-    unsigned ones, and the own one for all else.
+    """Return the dtype of sums and products: the default integer dtype for narrower integers,
+    unsigned for unsigned ones, and otherwise the same dtype.
     """
     if x.dtype is bool_ or x.dtype in SIGNED:
         return int64
@@ -153,15 +153,15 @@ def sum_dtype(x: Tensor) -> dtype:
 def by_standard(
     name: str = "", *, dtypes: frozenset[dtype] = WIDE_UNSIGNED
 ) -> Callable[[_Function], _Function]:
-    """Leave a function to the array library of its arguments, which has it under the same name, if
-    operators do not compute in the dtype of one of them.
+    """Delegate a function to the array library of its arguments if operators do not support the
+    dtype of one of them.
 
     Parameters
     ----------
     name
-        What the library calls it: ``"linalg.trace"``; default: as the function.
+        Name in the library, such as ``"linalg.trace"``; default: the name of the function.
     dtypes
-        Those that operators do not compute in.
+        The dtypes that operators do not support.
     """
 
     def decorate(function: _Function) -> _Function:

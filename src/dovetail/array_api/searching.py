@@ -1,4 +1,4 @@
-"""Indices: elements taken, found, sorted and told apart."""
+"""Indexing, searching, sorting and unique elements."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def _extreme(operator: Any, x: Tensor, axis: int | None, keepdims: bool) -> Any:
 
 @by_standard()
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Return where the greatest elements are; of the flattened array, if `axis` is None."""
+    """Return the indices of the greatest elements; None flattens the array."""
     found: Tensor = _extreme(aten.argmax, x, axis, keepdims)
     return found
 
 
 @by_standard()
 def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Return where the least elements are; of the flattened array, if `axis` is None."""
+    """Return the indices of the smallest elements; None flattens the array."""
     found: Tensor = _extreme(aten.argmin, x, axis, keepdims)
     return found
 
@@ -94,7 +94,7 @@ def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool
 
 
 def count_nonzero(x: Tensor, /, *, axis: object = None, keepdims: bool = False) -> Tensor:
-    """Return how many elements are not zero."""
+    """Return the number of nonzero elements."""
     places = axes_of(x, axis)
     counted = (x if x.dtype is bool_ else x.to(bool_)).to(int64)
     return aten.sum(counted, places, keepdims) if places else counted
@@ -109,7 +109,7 @@ def isin(x1: object, x2: object, /, *, invert: bool = False) -> Tensor:
 
 
 def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
-    """Return the indices of elements that are not zero, by axis."""
+    """Return the indices of nonzero elements, by axis."""
     if not x.ndim:
         raise ValueError("nonzero of an array without dimensions is not defined. Reshape it.")
     return tuple(aten.nonzero(x if x.dtype is bool_ else x.to(bool_)).unbind(1))
@@ -124,7 +124,9 @@ def searchsorted(
     side: Literal["left", "right"] = "left",
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Return where in `x1`, which is sorted, or is so by `sorter`, each of `x2` belongs."""
+    """Return the indices at which to insert `x2` into `x1`, which is sorted directly or by
+    `sorter`.
+    """
     first, second = promoted(x1, x2)
     check_kinds("searchsorted", ("integral", "real floating"), first)
     return aten.searchsorted(first, second.contiguous(), side=side, sorter=sorter)
@@ -145,7 +147,7 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
 
 @by_standard()
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
-    """Return the elements at indices along an axis, for each place beside it."""
+    """Return the elements at indices along an axis, matched along the other axes."""
     (place,) = axes_of(x, axis)
     places = indices.to(int64)
     places = aten.where(places < 0, places + x.shape[place], places)
@@ -160,7 +162,7 @@ def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
 
 
 def unique_all(x: Tensor, /) -> UniqueAll:
-    """Return the values, where each is first, which each element is, and how many there are."""
+    """Return the unique values, their first indices, the inverse indices, and their counts."""
     values, inverse, counts = _unique(x)
     count = inverse.numel()
     order = aten.arange(count - 1, -1, -1, device=x.device)
@@ -171,19 +173,19 @@ def unique_all(x: Tensor, /) -> UniqueAll:
 
 
 def unique_counts(x: Tensor, /) -> UniqueCounts:
-    """Return the values, and how many of each there are."""
+    """Return the unique values and their counts."""
     values, _, counts = _unique(x)
     return UniqueCounts(values, counts)
 
 
 def unique_inverse(x: Tensor, /) -> UniqueInverse:
-    """Return the values, and which of them each element is."""
+    """Return the unique values and the inverse indices."""
     values, inverse, _ = _unique(x)
     return UniqueInverse(values, inverse)
 
 
 def unique_values(x: Tensor, /) -> Tensor:
-    """Return the values that an array has."""
+    """Return the unique values."""
     return _unique(x)[0]
 
 
@@ -224,7 +226,7 @@ def _told_apart(
 
 @by_standard()
 def where(condition: Tensor, x1: object, x2: object, /) -> Tensor:
-    """Return elements of `x1` where a condition is true, else those of `x2`."""
+    """Return elements of `x1` where a condition is true, otherwise of `x2`."""
     first, second = promoted(x1, x2) if _is_any(x1, x2) else _numbers(condition, x1, x2)
     return aten.where(condition, first, second)
 

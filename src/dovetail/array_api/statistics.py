@@ -1,4 +1,4 @@
-"""Sums, means and other values of many elements."""
+"""Sums, means and other reductions."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def _several(operator: Any, x: Tensor, axis: object, keepdims: bool) -> Tensor:
 
 
 def all(x: Tensor, /, *, axis: object = None, keepdims: bool = False) -> Tensor:
-    """Return whether all elements are true, or not zero."""
+    """Return whether all elements are true or nonzero."""
     return _several(aten.all, x if x.dtype is bool_ else x.to(bool_), axis, keepdims)
 
 
 def any(x: Tensor, /, *, axis: object = None, keepdims: bool = False) -> Tensor:
-    """Return whether some element is true, or not zero."""
+    """Return whether any element is true or nonzero."""
     return _several(aten.any, x if x.dtype is bool_ else x.to(bool_), axis, keepdims)
 
 
@@ -76,7 +76,7 @@ def cumulative_sum(
     dtype: DType | None = None,
     include_initial: object = False,
 ) -> Tensor:
-    """Return the sums of elements up to each along an axis, with 0 before them if asked for."""
+    """Return the cumulative sums along an axis, optionally with a leading 0."""
     return _cumulated(aten.cumsum, x, axis, dtype, 0 if include_initial else None)
 
 
@@ -89,7 +89,7 @@ def cumulative_prod(
     dtype: DType | None = None,
     include_initial: object = False,
 ) -> Tensor:
-    """Return the products of elements up to each along an axis, with 1 before them if asked for."""
+    """Return the cumulative products along an axis, optionally with a leading 1."""
     return _cumulated(aten.cumprod, x, axis, dtype, 1 if include_initial else None)
 
 
@@ -103,7 +103,7 @@ def diff(
     prepend: Tensor | None = None,
     append: Tensor | None = None,
 ) -> Tensor:
-    """Return the `n`-th differences of neighbours along an axis."""
+    """Return the `n`-th differences along an axis."""
     parts = [each for each in (prepend, x, append) if each is not None]
     (place,) = axes_of(x, axis)
     return aten.diff(concat(parts, axis=place), n, place)
@@ -126,7 +126,7 @@ def max(x: Tensor, /, *, axis: object = None, keepdims: bool = False) -> Tensor:
 
 @by_standard()
 def min(x: Tensor, /, *, axis: object = None, keepdims: bool = False) -> Tensor:
-    """Return the least elements."""
+    """Return the smallest elements."""
     return _extremum("min", aten.amin, x, axis, keepdims)
 
 
@@ -141,7 +141,7 @@ def mean(x: Tensor, /, *, axis: object = None, keepdims: bool = False) -> Tensor
 def prod(
     x: Tensor, /, *, axis: object = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Tensor:
-    """Return the products; of narrow integers in the default integer dtype."""
+    """Return the products; narrow integers give the default integer dtype."""
     x = x.to(sum_dtype(x) if dtype is None else dtype)
     return _several(aten.prod, x, axis, keepdims)
 
@@ -150,7 +150,7 @@ def prod(
 def sum(
     x: Tensor, /, *, axis: object = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Tensor:
-    """Return the sums; of narrow integers in the default integer dtype."""
+    """Return the sums; narrow integers give the default integer dtype."""
     wanted = sum_dtype(x) if dtype is None else dtype
     places = axes_of(x, axis)
     return aten.sum(x, places, keepdims, dtype=wanted) if places else x.to(wanted, copy=True)
@@ -168,12 +168,16 @@ def _spread(name: str, x: Tensor, axis: object, correction: float, keepdims: boo
 def std(
     x: Tensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: Any = False
 ) -> Tensor:
-    """Return the standard deviations: squares are divided by their number less `correction`."""
+    """Return the standard deviations: sums of squares are divided by the number of elements minus
+    `correction`.
+    """
     return _spread("std", x, axis, correction, keepdims)
 
 
 def var(
     x: Tensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: Any = False
 ) -> Tensor:
-    """Return the variances: squares are divided by their number less `correction`."""
+    """Return the variances: sums of squares are divided by the number of elements minus
+    `correction`.
+    """
     return _spread("var", x, axis, correction, keepdims)

@@ -1,5 +1,5 @@
-"""The tools of authors of backends: an array namespace becomes a device, and the base library
-runs on it. Its modules are the switches of ``torch.backends`` that programs set.
+"""Tools for authors of backends: an array namespace becomes a device on which the base library
+runs. The modules are the settings of ``torch.backends``.
 
 ::
 

@@ -1,5 +1,5 @@
-"""The switches of the kernels of attention, as programs set them in ``torch.backends.cuda``: they
-are kept, and nothing follows from them. `nn.attention.sdpa_kernel` is what refuses kernels.
+"""Settings of attention kernels, as in ``torch.backends.cuda``: they are stored and ignored. Use
+`nn.attention.sdpa_kernel` to restrict kernels.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ _switches = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True, 
 
 
 def enable_flash_sdp(enabled: bool) -> None:
-    """Set a switch. There is one kernel of attention, which is used whatever is set."""
+    """Store the setting and ignore it: there is a single attention kernel."""
     _switches["flash"] = bool(enabled)
 
 
@@ -21,7 +21,7 @@ def flash_sdp_enabled() -> bool:
 
 
 def enable_math_sdp(enabled: bool) -> None:
-    """Set a switch, as `enable_flash_sdp`."""
+    """Store the setting and ignore it, as `enable_flash_sdp`."""
     _switches["math"] = bool(enabled)
 
 
@@ -31,7 +31,7 @@ def math_sdp_enabled() -> bool:
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Set a switch, as `enable_flash_sdp`."""
+    """Store the setting and ignore it, as `enable_flash_sdp`."""
     _switches["mem_efficient"] = bool(enabled)
 
 
@@ -41,7 +41,7 @@ def mem_efficient_sdp_enabled() -> bool:
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
-    """Set a switch, as `enable_flash_sdp`."""
+    """Store the setting and ignore it, as `enable_flash_sdp`."""
     _switches["cudnn"] = bool(enabled)
 
 
@@ -51,7 +51,7 @@ def cudnn_sdp_enabled() -> bool:
 
 
 def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
-    """Set a switch, as `enable_flash_sdp`: sums of halves are float32 here."""
+    """Store the setting, as `enable_flash_sdp`: sums of half precision are always float32."""
     _switches["reduction"] = bool(enabled)
 
 
@@ -72,7 +72,7 @@ def sdp_kernel(
     enable_mem_efficient: bool = True,
     enable_cudnn: bool = True,
 ) -> Iterator[dict[str, bool]]:
-    """Set four switches inside a block. Deprecated: use `nn.attention.sdpa_kernel`."""
+    """Set four settings inside a block. Deprecated: use `nn.attention.sdpa_kernel`."""
     before = dict(_switches)
     try:
         _switches.update(

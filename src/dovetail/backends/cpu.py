@@ -1,5 +1,4 @@
-"""What programs set of the cpu, and ask of it: how the allocator of the process treats large
-arrays, and which instructions there are.
+"""Settings and properties of the cpu: the allocation of large arrays, and the instruction set.
 
 ::
 

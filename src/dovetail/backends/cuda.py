@@ -1,4 +1,4 @@
-"""The switches of ``torch.backends.cuda`` that programs set."""
+"""The settings of ``torch.backends.cuda``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The switches of ``torch.backends.cudnn``: programs set them, and nothing follows from them, since
-CuPy works without cuDNN.
-"""
+"""Settings of ``torch.backends.cudnn``, stored and ignored: CuPy works without cuDNN."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ def set_flags(
     _deterministic: bool | None = None,
     _allow_tf32: bool | None = None,
 ) -> tuple[bool | int | None, ...]:
-    """Set the switches that are given, and return what all were before."""
+    """Change settings, and return all previous values."""
     before = tuple(globals()[switch] for switch in _SWITCHES)
     given = (_enabled, _benchmark, _benchmark_limit, _deterministic, _allow_tf32)
     for switch, value in zip(_SWITCHES, given, strict=True):
@@ -60,7 +58,7 @@ def flags(
     deterministic: bool = False,
     allow_tf32: bool = True,
 ) -> Iterator[None]:
-    """Set the switches inside a block."""
+    """Set the settings inside a block."""
     before = set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32)
     try:
         yield

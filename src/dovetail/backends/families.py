@@ -1,5 +1,5 @@
-"""The families of array kernels of the base library, for backends that compute some of them
-otherwise. A family is a class, which holds an array namespace; its methods are kernels.
+"""The families of array kernels of the base library, for backends with different kernels. A family
+is a class with an array namespace; its methods are kernels.
 
 ::
 

@@ -1,5 +1,5 @@
-"""The inference kernels of attention modules, as ``torch.backends.mha``: attention is computed in
-one way, whatever is set here.
+"""The setting for inference kernels of attention modules, as in ``torch.backends.mha``; it is
+stored and ignored.
 """
 
 __all__ = ["get_fastpath_enabled", "set_fastpath_enabled"]
@@ -8,11 +8,11 @@ _enabled = True
 
 
 def get_fastpath_enabled() -> bool:
-    """Return what was set; True at first."""
+    """Return the stored setting; initially True."""
     return _enabled
 
 
 def set_fastpath_enabled(value: bool) -> None:
-    """Accept whether modules may use kernels for inference; results are the same."""
+    """Store the setting and ignore it; results are the same."""
     global _enabled
     _enabled = value

@@ -1,8 +1,8 @@
-"""Whether Intel's MKL computes, as ``torch.backends.mkl`` says."""
+"""Availability of Intel's MKL, as in ``torch.backends.mkl``."""
 
 __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """Return False: NumPy and SciPy compute, with the libraries they were built with."""
+    """Return False: computations use NumPy and SciPy, with their own libraries."""
     return False

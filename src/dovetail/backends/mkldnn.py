@@ -1,8 +1,8 @@
-"""Whether oneDNN computes, as ``torch.backends.mkldnn`` says."""
+"""Availability of oneDNN, as in ``torch.backends.mkldnn``."""
 
 enabled = False
 
 
 def is_available() -> bool:
-    """Return False: NumPy and SciPy compute, with the libraries they were built with."""
+    """Return False: computations use NumPy and SciPy, with their own libraries."""
     return False

@@ -1,10 +1,10 @@
-"""Whether Apple's Metal computes, as ``torch.backends.mps`` says."""
+"""Availability of Apple's Metal, as in ``torch.backends.mps``."""
 
 __all__ = ["is_available", "is_built"]
 
 
 def is_available() -> bool:
-    """Return False: NumPy and SciPy compute, with the libraries they were built with."""
+    """Return False: computations use NumPy and SciPy, with their own libraries."""
     return False
 
 

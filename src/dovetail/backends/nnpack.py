@@ -1,8 +1,8 @@
-"""Whether NNPACK computes, as ``torch.backends.nnpack`` says."""
+"""Availability of NNPACK, as in ``torch.backends.nnpack``."""
 
 __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """Return False: NumPy and SciPy compute."""
+    """Return False: computations use NumPy and SciPy."""
     return False

@@ -1,8 +1,8 @@
-"""Whether OpenMP computes, as ``torch.backends.openmp`` says."""
+"""Availability of OpenMP, as in ``torch.backends.openmp``."""
 
 __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """Return False: NumPy and SciPy compute, with the libraries they were built with."""
+    """Return False: computations use NumPy and SciPy, with their own libraries."""
     return False

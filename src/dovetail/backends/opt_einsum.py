@@ -1,4 +1,4 @@
-"""The order of products in `einsum`, as ``torch.backends.opt_einsum``: no library chooses it."""
+"""Settings of opt_einsum, as in ``torch.backends.opt_einsum``; it is not used."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ strategy: Final = None
 
 
 def is_available() -> bool:
-    """Return False: operands are multiplied from left to right, as PyTorch does without it."""
+    """Return False: operands are multiplied from left to right, as in PyTorch without it."""
     return False
 
 

@@ -38,8 +38,8 @@ def check(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check all operators of a library: do schema, kernels, shape rules and derivatives fit
-    together?
+    """Check all operators of a library: are schema, kernels, shape rules and derivatives
+    consistent?
 
     Arguments are the samples of an operator's OpInfo; without one they are generated from its
     schema. Generated arguments that the operator rejects are ignored; if it rejects all, pass

@@ -145,7 +145,7 @@ def overloads_of(name: str) -> list[str]:
     Raises
     ------
     UsageError
-        If there is none.
+        If there is no such operator.
     """
     load_library_of(name)
     wanted = name if "::" in name else f"aten::{name}"

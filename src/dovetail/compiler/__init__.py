@@ -1,7 +1,7 @@
-"""What ``torch.compile`` and ``torch.compiler`` offer to programs: they run as they stand.
+"""The names of ``torch.compile`` and ``torch.compiler``; programs run without compilation.
 
-Compiling keeps what a program computes, so its decorators return their function; a notice says
-so once.
+Compilation would not change results, so decorators return the function unchanged, with a single
+notice.
 """
 
 from __future__ import annotations
@@ -54,20 +54,20 @@ def compile(
     options: Mapping[str, object] | None = None,
     disable: bool = False,
 ) -> Any:
-    """Return a function or module as it is; used as a decorator, with or without arguments.
+    """Return a function or module unchanged; usable as a decorator, with or without arguments.
 
     Parameters
     ----------
     model
-        What to run; without it, a decorator is returned.
+        Function or module; if omitted, a decorator is returned.
     fullgraph, dynamic, backend, mode, options, disable
-        What PyTorch's compiler is told; nothing follows from them.
+        Options of PyTorch's compiler; accepted and ignored.
     """
     return uncompiled if model is None else uncompiled(model)
 
 
 def disable(fn: object = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Return `fn`, which nothing compiles; without it, a decorator that does so."""
+    """Return `fn` unchanged; without `fn`, return a decorator."""
     return _same if fn is None else fn
 
 
@@ -86,27 +86,27 @@ def assume_constant_result(fn: Callable[..., object]) -> Any:
 
 
 def set_stance(stance: str = "default", **options: Any) -> AbstractContextManager[None]:
-    """Return a block of code in which nothing changes."""
+    """Return a context manager without effect."""
     return nullcontext()
 
 
 def is_compiling() -> bool:
-    """Return False: programs run as they stand."""
+    """Return False: programs are not compiled."""
     return False
 
 
 def is_dynamo_compiling() -> bool:
-    """Return False: programs run as they stand."""
+    """Return False: programs are not compiled."""
     return False
 
 
 def is_exporting() -> bool:
-    """Return False: programs run as they stand."""
+    """Return False: programs are not compiled."""
     return False
 
 
 def list_backends(exclude_tags: tuple[str, ...] = ("debug", "experimental")) -> list[str]:
-    """Return the compilers that are there: none."""
+    """Return an empty list: there are no compilers."""
     return []
 
 

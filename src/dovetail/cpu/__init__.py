@@ -1,4 +1,4 @@
-"""The CPU as a device, as ``torch.cpu``: there is one, and its work is done when a call returns."""
+"""The CPU as a device, as in ``torch.cpu``: there is one device, and calls are synchronous."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ def set_device(device: DeviceLike | None) -> None:
 
 
 def synchronize(device: DeviceLike | None = None) -> None:
-    """Do nothing: the work of a call is done when it returns."""
+    """Do nothing: calls are synchronous."""
 
 
 class Stream:
-    """The work of the cpu, which is done when a call returns: nothing has to wait for it.
+    """A stream of the cpu, whose work is always complete.
 
     Parameters
     ----------
     priority
-        Nothing follows from it.
+        Accepted and ignored.
     """
 
     def __init__(self, priority: int = -1) -> None:
@@ -74,7 +74,7 @@ class Stream:
 
 
 class Event:
-    """A point in the work of the cpu, which is passed."""
+    """An event of the cpu, which is always complete."""
 
     def query(self) -> bool:
         """Return True."""
@@ -94,12 +94,12 @@ _STREAM = Stream()
 
 
 def current_stream(device: DeviceLike | None = None) -> Stream:
-    """Return the one stream."""
+    """Return the only stream."""
     return _STREAM
 
 
 def stream(stream: Stream | None) -> AbstractContextManager[None]:
-    """Return a context in which all goes on as before: there is one stream."""
+    """Return a context manager without effect: there is only one stream."""
     return nullcontext()
 
 

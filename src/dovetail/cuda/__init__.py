@@ -1,4 +1,4 @@
-"""CUDA devices, as ``torch.cuda``: asking costs nothing where the plugin is not installed."""
+"""CUDA devices, as in ``torch.cuda``; queries are cheap if the plugin is not installed."""
 
 from __future__ import annotations
 

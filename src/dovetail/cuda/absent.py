@@ -1,4 +1,4 @@
-"""Names of ``torch.cuda`` that are not here, and what to use."""
+"""Missing names of ``torch.cuda``, and their replacements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which CUDA devices there are, which one is in use, and what they can do."""
+"""The CUDA devices: their number, the current one, and their properties."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .plugin import index_of, is_available, of_plugin
 
 
 def device_count() -> int:
-    """Return the number of CUDA devices; 0 where CUDA is not available."""
+    """Return the number of CUDA devices; 0 if CUDA is not available."""
     try:
         return plugin_manager.load_backend("cuda").device_count()
     except PluginError:
@@ -18,43 +18,42 @@ def device_count() -> int:
 
 
 def is_initialized() -> bool:
-    """Return whether the plugin is loaded, as the first use of a device does."""
+    """Return whether the plugin is loaded."""
     return has_backend("cuda") and backend("cuda").is_attached
 
 
 def init() -> None:
-    """Load the plugin, which the first use of a device does otherwise.
+    """Load the plugin, which otherwise happens on the first use of a device.
 
     Raises
     ------
     AssertionError
-        Where CUDA is not available, with the reason; so do the functions below that need a device.
+        If CUDA is not available, with the reason; this holds for all functions below that need a
+        device.
     """
     of_plugin("devices")
 
 
 def current_device() -> int:
-    """Return the index of the device on which ``device="cuda"`` makes tensors."""
+    """Return the index of the current device, which ``device="cuda"`` refers to."""
     index: int = of_plugin("devices").current_device()
     return index
 
 
 def set_device(device: DeviceLike | None) -> None:
-    """Make ``device="cuda"`` mean another device (an index, a string, a `device`) in this
-    thread.
-    """
+    """Set the current device (an index, a string, a `device`) of this thread."""
     index = index_of(device)
     if index is not None and index >= 0:
         of_plugin("devices").set_device(index)
 
 
 class device:
-    """A block in which ``device="cuda"`` means another device.
+    """Context manager that selects the current device.
 
     Parameters
     ----------
     device
-        An index, a string or a `dovetail.device`. None or a negative index change nothing.
+        An index, a string or a `dovetail.device`. None or a negative index changes nothing.
     """
 
     def __init__(self, device: DeviceLike | None) -> None:
@@ -72,9 +71,7 @@ class device:
 
 
 class device_of(device):
-    """A block in which ``device="cuda"`` means the device of a tensor; nothing for one of the
-    cpu.
-    """
+    """Context manager that selects the device of a tensor; a cpu tensor changes nothing."""
 
     def __init__(self, obj: Any) -> None:
         super().__init__(obj.get_device() if obj.is_cuda else None)
@@ -86,13 +83,13 @@ def synchronize(device: DeviceLike | None = None) -> None:
     Raises
     ------
     IndexError
-        If a kernel has found an index out of range.
+        If a kernel detected an index out of range.
     """
     of_plugin("devices").synchronize(index_of(device))
 
 
 def get_device_name(device: DeviceLike | None = None) -> str:
-    """Return what the maker calls a device, by default the current one."""
+    """Return the product name of a device, by default the current one."""
     name: str = of_plugin("devices").device_name(index_of(device))
     return name
 
@@ -104,25 +101,25 @@ def get_device_capability(device: DeviceLike | None = None) -> tuple[int, int]:
 
 
 def get_device_properties(device: DeviceLike | None = None) -> Any:
-    """Return what is known of a device, by default the current one: ``name``, ``major``,
+    """Return the properties of a device, by default the current one: ``name``, ``major``,
     ``minor``, ``total_memory``, ``multi_processor_count``, ``warp_size``, ….
     """
     return of_plugin("devices").device_properties(index_of(device))
 
 
 def can_device_access_peer(device: DeviceLike | None, peer_device: object) -> bool:
-    """Return whether one device reaches the memory of another one."""
+    """Return whether one device can access the memory of another one."""
     can: bool = of_plugin("devices").can_access(index_of(device), index_of(peer_device))
     return can
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Return whether bfloat16 is computed: by the device from compute capability 8.0 on, by
-    conversion to float32 on older ones.
+    """Return whether bfloat16 is supported: natively from compute capability 8.0, by conversion to
+    float32 on older devices.
     """
     return is_available() and (including_emulation or get_device_capability() >= (8, 0))
 
 
 def is_tf32_supported() -> bool:
-    """Return whether the current device multiplies float32 matrices in TF32 when asked to."""
+    """Return whether the current device supports TF32 products of float32 matrices."""
     return is_available() and get_device_capability() >= (8, 0)

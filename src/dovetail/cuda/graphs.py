@@ -1,4 +1,4 @@
-"""CUDA graphs, which are refused with the reason."""
+"""CUDA graphs, which are not supported; errors have the reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = [
 
 
 class CUDAGraph:
-    """A recording of launches that can be repeated: there is none on CuPy's memory.
+    """PyTorch's class for CUDA graphs, which are not supported with CuPy's memory pool.
 
     Raises
     ------
@@ -29,7 +29,7 @@ class CUDAGraph:
 
 
 class graph:
-    """A context that would record launches into a `CUDAGraph`.
+    """PyTorch's context manager for recording a `CUDAGraph`; not supported.
 
     Raises
     ------
@@ -48,7 +48,7 @@ class graph:
 
 
 def make_graphed_callables(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refuse to record modules or functions into CUDA graphs.
+    """Raise RuntimeError: CUDA graphs are not supported.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def make_graphed_callables(*args: Any, **kwargs: Any) -> NoReturn:
 
 
 def graph_pool_handle() -> NoReturn:
-    """Refuse to name a pool for the memory of CUDA graphs.
+    """Raise RuntimeError: CUDA graphs are not supported.
 
     Raises
     ------
@@ -70,9 +70,7 @@ def graph_pool_handle() -> NoReturn:
 
 
 def is_current_stream_capturing() -> bool:
-    """Return whether the current stream records launches, as CuPy's graphs let it; False where
-    there is no CUDA.
-    """
+    """Return whether the current stream is capturing a CuPy graph; False without CUDA."""
     return is_available() and bool(of_plugin("streams").is_capturing())
 
 

@@ -1,5 +1,5 @@
-"""``torch.cuda.FloatTensor`` and its kin: constructors of tensors on CUDA devices, which recognise
-such tensors; where there is no CUDA, no tensor is one.
+"""``torch.cuda.FloatTensor`` and similar classes: constructors of CUDA tensors, which support
+`isinstance`; without CUDA, no tensor is an instance.
 """
 
 import dovetail_aten as aten

@@ -1,4 +1,4 @@
-"""The libraries below CuPy, and calls that wait for a device, found while they are made."""
+"""The libraries below CuPy, and detection of calls that wait for a device."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _MODES: Final = {"default": 0, "warn": 1, "error": 2}
 
 
 def get_arch_list() -> list[str]:
-    """Return the architectures that kernels can be compiled for, which happens at their first use:
-    ``["sm_75", "sm_80", …]``. Empty where there is no CUDA.
+    """Return the architectures for which kernels can be compiled (on first use): ``["sm_75",
+    "sm_80", …]``. Empty without CUDA.
     """
     if not is_available():
         return []
@@ -19,40 +19,40 @@ def get_arch_list() -> list[str]:
 
 
 def get_gencode_flags() -> str:
-    """Return `get_arch_list` as arguments of NVIDIA's compiler; empty where there is no CUDA."""
+    """Return `get_arch_list` as arguments of NVIDIA's compiler; empty without CUDA."""
     numbers = [name.removeprefix("sm_") for name in get_arch_list()]
     return " ".join([f"-gencode compute=compute_{each},code=sm_{each}" for each in numbers])
 
 
 def current_blas_handle() -> int:
-    """Return the handle of cuBLAS that the current device uses."""
+    """Return the cuBLAS handle of the current device."""
     handle: int = of_plugin("libraries").blas_handle()
     return handle
 
 
 def current_solver_handle() -> int:
-    """Return the handle of cuSOLVER that the current device uses."""
+    """Return the cuSOLVER handle of the current device."""
     handle: int = of_plugin("libraries").solver_handle()
     return handle
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """Decide what happens where a call waits for the device, in all threads.
+    """Set the reaction to calls that wait for the device, in all threads.
 
     Parameters
     ----------
     debug_mode
         ``"default"`` (0): nothing; ``"warn"`` (1): a UserWarning; ``"error"`` (2): a RuntimeError.
-        Found are values that are read (`item`, `tolist`, `cpu`, `bool`, printing), `nonzero`, masks
-        as indices, and copies of page-locked memory; not what waits inside of other operators, such
-        as `unique`, `bincount`, `equal`.
+        Detected are reads of values (`item`, `tolist`, `cpu`, `bool`, printing), `nonzero`, masks
+        as indices, and copies of page-locked memory, but not waits inside other operators, such as
+        `unique`, `bincount`, `equal`.
 
     Raises
     ------
     RuntimeError
         For another mode.
     AssertionError
-        Where CUDA is not available, with the reason.
+        If CUDA is not available, with the reason.
     """
     plugin = of_plugin("waiting")
     mode = _MODES.get(debug_mode, -1) if isinstance(debug_mode, str) else debug_mode
@@ -65,17 +65,17 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_sync_debug_mode() -> int:
-    """Return the value set by `set_sync_debug_mode`, as a number; 0 at first."""
+    """Return the value set by `set_sync_debug_mode`, as a number; initially 0."""
     mode: int = of_plugin("waiting").debug_mode()
     return mode
 
 
 def ipc_collect() -> None:
-    """Return at once: processes share no memory of a device, so none is to be collected.
+    """Do nothing: processes share no device memory.
 
     Raises
     ------
     AssertionError
-        Where CUDA is not available, with the reason.
+        If CUDA is not available, with the reason.
     """
     of_plugin("devices")

@@ -10,8 +10,8 @@ from .plugin import index_of, is_available, of_plugin
 
 
 def memory_allocated(device: DeviceLike | None = None) -> int:
-    """Return the bytes that live tensors take on a device, by default the current one; 0 where
-    there is no CUDA.
+    """Return the memory of live tensors on a device, by default the current one, in bytes; 0
+    without CUDA.
     """
     if not is_available():
         return 0
@@ -20,8 +20,8 @@ def memory_allocated(device: DeviceLike | None = None) -> int:
 
 
 def memory_reserved(device: DeviceLike | None = None) -> int:
-    """Return the bytes that CuPy's pool has of a device, by default the current one: those of live
-    tensors, and what it keeps for later ones. 0 where there is no CUDA.
+    """Return the size of CuPy's pool on a device, by default the current one, in bytes, including
+    cached memory; 0 without CUDA.
     """
     if not is_available():
         return 0
@@ -30,20 +30,19 @@ def memory_reserved(device: DeviceLike | None = None) -> int:
 
 
 def max_memory_allocated(device: DeviceLike | None = None) -> int:
-    """Return the most bytes that live tensors took on a device since peaks are counted: since the
-    first call of this function, of `max_memory_reserved` or of `reset_peak_memory_stats`. 0 where
-    there is no CUDA.
+    """Return the peak memory of live tensors on a device in bytes. Counting starts with the first
+    call of this function, of `max_memory_reserved` or of `reset_peak_memory_stats`. 0 without CUDA.
     """
     return _peak("allocated", device)
 
 
 def max_memory_reserved(device: DeviceLike | None = None) -> int:
-    """Return the most bytes that CuPy's pool had of a device, as `max_memory_allocated`."""
+    """Return the peak size of CuPy's pool on a device in bytes, as `max_memory_allocated`."""
     return _peak("reserved", device)
 
 
 def reset_peak_memory_stats(device: DeviceLike | None = None) -> None:
-    """Begin to count peaks, from what is taken now; nothing happens where there is no CUDA."""
+    """Reset the peak memory statistics to the current values; does nothing without CUDA."""
     if is_available():
         of_plugin("memory_peaks").reset(index_of(device))
 
@@ -73,8 +72,8 @@ def max_memory_cached(device: DeviceLike | None = None) -> int:
 
 
 def set_per_process_memory_fraction(fraction: float, device: DeviceLike | None = None) -> None:
-    """Let tensors take no more than a part of the memory of a device, by default the current one;
-    beyond it `OutOfMemoryError` is raised.
+    """Limit the memory of tensors to a fraction of the memory of a device, by default the current
+    one; exceeding it raises `OutOfMemoryError`.
 
     Parameters
     ----------
@@ -84,9 +83,9 @@ def set_per_process_memory_fraction(fraction: float, device: DeviceLike | None =
     Raises
     ------
     TypeError, ValueError
-        For another one.
+        For another value.
     AssertionError
-        Where CUDA is not available, with the reason.
+        If CUDA is not available, with the reason.
     """
     plugin = of_plugin("devices")
     if not isinstance(fraction, float):
@@ -97,7 +96,9 @@ def set_per_process_memory_fraction(fraction: float, device: DeviceLike | None =
 
 
 def get_per_process_memory_fraction(device: DeviceLike | None = None) -> float:
-    """Return which part of the memory of a device, by default the current one, tensors may take."""
+    """Return the fraction of the memory of a device, by default the current one, that tensors may
+    use.
+    """
     fraction: float = of_plugin("devices").memory_limit(index_of(device))
     return fraction
 
@@ -115,9 +116,7 @@ def memory_stats_as_nested_dict(device: DeviceLike | None = None) -> dict[str, A
 
 
 def memory_stats(device: DeviceLike | None = None) -> dict[str, int]:
-    """Return what is known of the memory of a device, under PyTorch's names; empty where there is
-    no CUDA.
-    """
+    """Return memory statistics of a device under PyTorch's names; empty without CUDA."""
     if not is_available():
         return {}
     return {
@@ -129,28 +128,26 @@ def memory_stats(device: DeviceLike | None = None) -> dict[str, int]:
 
 
 def memory_summary(device: DeviceLike | None = None, abbreviated: bool = False) -> str:
-    """Return what `memory_stats` says as a table."""
+    """Return `memory_stats` as a table."""
     rows = [f"{name:32} {value:>16,}" for name, value in memory_stats(device).items()]
     return "\n".join([f"{'bytes':32} {'':>16}", *rows])
 
 
 def mem_get_info(device: DeviceLike | None = None) -> tuple[int, int]:
-    """Return the bytes that are free on a device, by default the current one, and all there are,
-    as the driver says.
+    """Return the free and the total memory of a device, by default the current one, in bytes, as
+    reported by the driver.
 
     Raises
     ------
     AssertionError
-        Where CUDA is not available, with the reason.
+        If CUDA is not available, with the reason.
     """
     found: tuple[int, int] = of_plugin("devices").memory_info(index_of(device))
     return found
 
 
 def empty_cache() -> None:
-    """Give memory that no tensor needs back to the driver; nothing happens where there is no
-    CUDA.
-    """
+    """Release unused cached memory to the driver; does nothing without CUDA."""
     if is_available():
         of_plugin("devices").empty_cache()
 

@@ -1,4 +1,4 @@
-"""What NVIDIA's management library (NVML) tells of a device: load, temperature, clock, power."""
+"""Device monitoring by NVIDIA's management library (NVML): load, temperature, clock, power."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def utilization(device: DeviceLike | None = None) -> int:
     Raises
     ------
     ModuleNotFoundError
-        Without nvidia-ml-py, as the functions below.
+        Without nvidia-ml-py; this holds for all functions below.
     AssertionError
-        Where CUDA is not available, with the reason.
+        If CUDA is not available, with the reason.
     """
     library, handle = _nvml(device)
     return int(library.nvmlDeviceGetUtilizationRates(handle).gpu)
@@ -32,7 +32,7 @@ def memory_usage(device: DeviceLike | None = None) -> int:
 
 
 def device_memory_used(device: DeviceLike | None = None) -> int:
-    """Return the bytes that all processes take of a device."""
+    """Return the memory of a device used by all processes, in bytes."""
     library, handle = _nvml(device)
     return int(library.nvmlDeviceGetMemoryInfo(handle).used)
 
@@ -44,7 +44,7 @@ def temperature(device: DeviceLike | None = None) -> int:
 
 
 def power_draw(device: DeviceLike | None = None) -> int:
-    """Return what a device draws, in milliwatts."""
+    """Return the power draw of a device in milliwatts."""
     library, handle = _nvml(device)
     return int(library.nvmlDeviceGetPowerUsage(handle))
 
@@ -56,7 +56,7 @@ def clock_rate(device: DeviceLike | None = None) -> int:
 
 
 def list_gpu_processes(device: DeviceLike | None = None) -> str:
-    """Return which processes take memory of a device, a line for each."""
+    """Return the processes that use memory of a device, one per line."""
     library, handle = _nvml(device)
     index = index_of(device)
     lines = [f"GPU:{of_plugin('devices').current_device() if index is None else index}"]

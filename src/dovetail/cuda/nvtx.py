@@ -1,4 +1,4 @@
-"""Ranges and marks that NVIDIA's profilers show, as ``torch.cuda.nvtx``."""
+"""Ranges and marks for NVIDIA's profilers, as in ``torch.cuda.nvtx``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _depth = 0
 
 
 def range_push(msg: str) -> int:
-    """Begin a range, and return how deep it lies in others, from 0."""
+    """Begin a range, and return its depth, counted from 0."""
     global _depth
     of_plugin("streams").nvtx().RangePush(msg)
     _depth += 1
@@ -22,7 +22,7 @@ def range_push(msg: str) -> int:
 
 
 def range_pop() -> int:
-    """End the innermost range, and return how deep it lay."""
+    """End the innermost range, and return its depth."""
     global _depth
     of_plugin("streams").nvtx().RangePop()
     _depth -= 1

@@ -9,7 +9,7 @@ from dovetail_kernel import Device, PluginError, plugin_manager
 
 
 def why_unavailable() -> str | None:
-    """Return why there is no CUDA here and what to do about it; None if there is."""
+    """Return the reason why CUDA is not available, with a remedy; None if it is available."""
     try:
         plugin_manager.load_backend("cuda")
     except PluginError as error:
@@ -18,9 +18,7 @@ def why_unavailable() -> str | None:
 
 
 def is_available() -> bool:
-    """Return whether tensors can be made on a CUDA device: the plugin, CuPy, a driver and a device
-    are there.
-    """
+    """Return whether CUDA is available: the plugin, CuPy, a driver and a device."""
     return why_unavailable() is None
 
 
@@ -30,7 +28,7 @@ def of_plugin(module: str) -> Any:
     Raises
     ------
     AssertionError
-        Where CUDA is not available, with the reason.
+        If CUDA is not available, with the reason.
     """
     try:
         plugin_manager.load_backend("cuda")

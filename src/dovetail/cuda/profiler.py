@@ -1,4 +1,4 @@
-"""Beginning and end of what an attached profiler collects, as ``torch.cuda.profiler``."""
+"""Start and stop of an attached profiler, as in ``torch.cuda.profiler``."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ __all__ = ["profile", "start", "stop"]
 
 
 def start() -> None:
-    """Let an attached profiler (``nsys profile --capture-range=cudaProfilerApi``) collect from now
-    on. `dovetail.profiler` needs none.
+    """Start an attached profiler (``nsys profile --capture-range=cudaProfilerApi``).
+    `dovetail.profiler` does not need it.
     """
     of_plugin("libraries").profile(True)
 
 
 def stop() -> None:
-    """Let an attached profiler collect no longer."""
+    """Stop an attached profiler."""
     of_plugin("libraries").profile(False)
 
 
 @contextmanager
 def profile() -> Iterator[None]:
-    """Let an attached profiler collect what the block does."""
+    """Context manager in which an attached profiler collects data."""
     start()
     try:
         yield

@@ -20,52 +20,52 @@ def generator_of(device: DeviceLike | None = "cuda") -> Generator:
 
 
 def manual_seed(seed: int) -> None:
-    """Start the generator of the current device again from `seed`; it is kept where there is no
-    CUDA yet.
+    """Restart the generator of the current device from `seed`, which is stored if CUDA is not
+    initialized.
     """
     generator_of().manual_seed(seed)
 
 
 def manual_seed_all(seed: int) -> None:
-    """Start the generators of all devices again from `seed`."""
+    """Restart the generators of all devices from `seed`."""
     for index in range(max(device_count(), 1)):
         generator_of(index).manual_seed(seed)
 
 
 def seed() -> None:
-    """Start the generator of the current device again from an unpredictable seed."""
+    """Restart the generator of the current device from an unpredictable seed."""
     generator_of().seed()
 
 
 def seed_all() -> None:
-    """Start the generators of all devices again from one unpredictable seed."""
+    """Restart the generators of all devices from one unpredictable seed."""
     manual_seed_all(generator_of(0).seed())
 
 
 def initial_seed() -> int:
-    """Return the seed that the generator of the current device last started from."""
+    """Return the seed from which the generator of the current device last started."""
     return generator_of().initial_seed()
 
 
 def get_rng_state(device: DeviceLike | None = "cuda") -> Tensor:
-    """Return where the generator of a device stands: 16 bytes, a seed and an offset."""
+    """Return the state of the generator of a device: 16 bytes, a seed and an offset."""
     state: Tensor = generator_of(device).get_state()
     return state
 
 
 def get_rng_state_all() -> list[Tensor]:
-    """Return where the generators of all devices stand."""
+    """Return the states of the generators of all devices."""
     return [get_rng_state(index) for index in range(device_count())]
 
 
 def set_rng_state(new_state: Tensor, device: DeviceLike | None = "cuda") -> None:
-    """Put the generator of a device where `get_rng_state` found one. Raises as
+    """Restore the state of the generator of a device from `get_rng_state`. Raises as
     `Generator.set_state`.
     """
     generator_of(device).set_state(new_state)
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
-    """Put the generators of all devices where `get_rng_state_all` found them."""
+    """Restore the states of the generators of all devices from `get_rng_state_all`."""
     for index, state in enumerate(new_states):
         set_rng_state(state, index)

@@ -20,7 +20,7 @@ class Stream:
     device
         Default: the current one.
     priority
-        Lower numbers come first.
+        Lower numbers have higher priority.
     """
 
     def __init__(self, device: Any = None, priority: int = 0, *, _native: Any = None) -> None:
@@ -68,11 +68,11 @@ class Stream:
         return event
 
     def wait_event(self, event: Event) -> None:
-        """Let further work wait for an event."""
+        """Make further work wait for an event."""
         self.native.wait_event(event.native)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Let further work wait for what `stream` was asked to do so far."""
+        """Make further work wait for the current work of `stream`."""
         self.wait_event(stream.record_event())
 
     def __enter__(self) -> Stream:
@@ -93,26 +93,26 @@ class Stream:
 
 
 class ExternalStream(Stream):
-    """A stream that another library made, by its address."""
+    """A stream created by another library, from its address."""
 
     def __init__(self, stream_ptr: int, device: Any = None) -> None:
         super().__init__(device, _native=of_plugin("streams").external_stream(stream_ptr))
 
 
 def get_stream_from_external(data_ptr: int, device: DeviceLike | None = None) -> Stream:
-    """Return a stream that another library made, by its address."""
+    """Return a stream created by another library, from its address."""
     return ExternalStream(data_ptr, device)
 
 
 class Event:
-    """A mark in a stream.
+    """An event in a stream.
 
     Parameters
     ----------
     enable_timing
-        Whether `elapsed_time` can be asked for.
+        Whether `elapsed_time` is supported.
     blocking
-        Whether waiting for it yields the processor.
+        Whether waiting for the event yields the processor.
     """
 
     def __init__(
@@ -127,20 +127,20 @@ class Event:
         return address
 
     def record(self, stream: Stream | None = None) -> None:
-        """Mark what a stream, by default the current one, was asked to do so far."""
+        """Record the event in a stream, by default the current one."""
         self.native.record((stream or current_stream()).native)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let further work of a stream, by default the current one, wait for the event."""
+        """Make further work of a stream, by default the current one, wait for the event."""
         (stream or current_stream()).wait_event(self)
 
     def query(self) -> bool:
-        """Return whether what was marked is done."""
+        """Return whether the event is complete."""
         done: bool = self.native.done
         return done
 
     def synchronize(self) -> None:
-        """Wait until what was marked is done."""
+        """Wait until the event is complete."""
         self.native.synchronize()
 
     def elapsed_time(self, end_event: Event) -> float:
@@ -149,25 +149,25 @@ class Event:
 
 
 def current_stream(device: DeviceLike | None = None) -> Stream:
-    """Return the stream that operators use on a device, by default the current one."""
+    """Return the current stream of a device, by default of the current device."""
     index = index_of(device)
     with device_block(index):
         return Stream(index, _native=of_plugin("streams").current_stream())
 
 
 def default_stream(device: DeviceLike | None = None) -> Stream:
-    """Return the stream that a device uses unless told otherwise."""
+    """Return the default stream of a device."""
     return Stream(device, _native=of_plugin("streams").default_stream())
 
 
 def set_stream(stream: Stream) -> None:
-    """Make a stream the current one of its device."""
+    """Set the current stream of the stream's device."""
     with device_block(stream.device_index):
         stream.native.use()
 
 
 class StreamContext:
-    """A block in which operators use a stream; None changes nothing."""
+    """Context manager that selects the stream of operators; None changes nothing."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -182,5 +182,5 @@ class StreamContext:
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """Return a block in which operators use `stream`; None changes nothing."""
+    """Return a context manager that selects `stream`; None changes nothing."""
     return StreamContext(stream)

@@ -1,5 +1,5 @@
-"""Probability distributions of tensors: samples, densities, moments, gradients through samples, and
-divergences; transforms, and constraints of their arguments and values.
+"""Probability distributions of tensors: samples, densities, moments, reparametrized gradients and
+divergences; transforms and constraints.
 """
 
 from ..names.stubs import attach_stub as _attach_stub

@@ -1,5 +1,5 @@
-"""Constraints as such: the base class, placeholders for what depends on parameters, and constraints
-made of others.
+"""The base class of constraints, placeholders for constraints that depend on parameters, and
+combinations of constraints.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ class Constraint:
     Attributes
     ----------
     is_discrete
-        Whether its elements lie apart from one another. Default: False.
+        Whether the set is discrete. Default: False.
     event_dim
-        How many rightmost dimensions of a tensor make an element. Default: 0.
+        Number of trailing dimensions that form an element of the set. Default: 0.
     """
 
     is_discrete: Any = False
@@ -80,8 +80,8 @@ def is_dependent(constraint: object) -> bool:
 
 
 class _DependentProperty(property, _Dependent):
-    """A property of a distribution that is a constraint which depends on its parameters; of the
-    class, a placeholder.
+    """Property of a distribution that returns a constraint depending on parameters; on the class,
+    it returns a placeholder.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class _DependentProperty(property, _Dependent):
 
 
 class _IndependentConstraint(Constraint):
-    """All elements along some rightmost dimensions satisfy a constraint."""
+    """Constraint that all elements along some trailing dimensions satisfy a base constraint."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint = base_constraint
@@ -108,13 +108,13 @@ class _IndependentConstraint(Constraint):
 
     @property
     def is_discrete(self) -> bool:
-        """That of the base."""
+        """Whether the base is discrete."""
         found: bool = self.base_constraint.is_discrete
         return found
 
     @property
     def event_dim(self) -> int:
-        """That of the base, and the dimensions taken along."""
+        """The event dimensions of the base, and the reinterpreted dimensions."""
         found: int = self.base_constraint.event_dim + self.reinterpreted_batch_ndims
         return found
 
@@ -137,20 +137,20 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """The support of a mixture, whose components lie along a batch dimension of the base."""
+    """The support of a mixture whose components are along a batch dimension of the base."""
 
     def __init__(self, base_constraint: Constraint) -> None:
         self.base_constraint = base_constraint
 
     @property
     def is_discrete(self) -> bool:
-        """That of the base."""
+        """Whether the base is discrete."""
         found: bool = self.base_constraint.is_discrete
         return found
 
     @property
     def event_dim(self) -> int:
-        """That of the base."""
+        """The event dimensions of the base."""
         found: int = self.base_constraint.event_dim
         return found
 
@@ -170,7 +170,7 @@ class MixtureSameFamilyConstraint(Constraint):
 
 
 class _Joined(Constraint):
-    """Parts of a tensor along a dimension, each with a constraint of its own."""
+    """Constraint of a tensor whose parts along a dimension have different constraints."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
         for each in cseq:
@@ -220,7 +220,9 @@ class _Stack(_Joined):
 
     @property
     def event_dim(self) -> int:
-        """The most that any of them has, and the dimension along which they lie if it is within."""
+        """The maximum event dimension of all parts, including the stacking dimension if it is part
+        of the event.
+        """
         most = super().event_dim
         return most + 1 if self.dim + most < 0 else most
 

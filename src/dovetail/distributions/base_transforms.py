@@ -1,5 +1,5 @@
 """Invertible functions of tensors with the logarithm of their Jacobian's determinant: the base
-class, inverses, and transforms one after another.
+class, inverses, and compositions.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from .utils import _sum_rightmost, lazy_property
 
 
 class Transform:
-    """A function with an inverse and the logarithm of its Jacobian.
+    """An invertible function with the log-determinant of its Jacobian.
 
-    Subclasses write `_call`, `_inverse` and `log_abs_det_jacobian`.
+    Subclasses define `_call`, `_inverse` and `log_abs_det_jacobian`.
 
     Parameters
     ----------
     cache_size
-        1: the last argument and result are kept, so that the inverse of a result is its argument.
-        Default: 0.
+        1 caches the last argument and result, so that the inverse of a result is exactly its
+        argument. Default: 0.
 
     Attributes
     ----------
@@ -53,12 +53,12 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
-        """The dimensions of one argument, where it has as many as one result.
+        """The number of event dimensions, if argument and result have the same number.
 
         Raises
         ------
         ValueError
-            Where it has not.
+            If argument and result have different numbers of event dimensions.
         """
         if self.domain.event_dim == self.codomain.event_dim:
             found: int = self.domain.event_dim
@@ -76,11 +76,11 @@ class Transform:
 
     @property
     def sign(self) -> Any:
-        """1 or -1: whether an elementwise transform rises or falls."""
+        """1 or -1: whether an elementwise transform is increasing or decreasing."""
         raise NotImplementedError
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the transform with another size of its cache."""
+        """Return the same transform with another cache size."""
         if self._cache_size == cache_size:
             return self
         made = type(self).__new__(type(self))
@@ -197,12 +197,12 @@ class _InverseTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """Transforms one after another.
+    """Composition of transforms.
 
     Parameters
     ----------
     parts
-        The transforms, the first to be applied first.
+        The transforms, in the order of application.
     """
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
@@ -249,7 +249,7 @@ class ComposeTransform(Transform):
 
     @property
     def inv(self) -> Any:
-        """The inverses in the other order."""
+        """The inverses in reverse order."""
         inverse = None if self._inv is None else self._inv()
         if inverse is None:
             inverse = ComposeTransform([part.inv for part in reversed(self.parts)])
@@ -258,7 +258,7 @@ class ComposeTransform(Transform):
         return inverse
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same with another size of the cache."""
+        """Return the same transform with another cache size."""
         return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size)
 
     def __call__(self, x: Any) -> Any:
@@ -267,7 +267,7 @@ class ComposeTransform(Transform):
         return x
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return the sum of all, over the event dimensions of the whole."""
+        """Return the sum of all log-Jacobians, over the event dimensions of the composition."""
         if not self.parts:
             return aten.zeros_like(x)
         values = [x]

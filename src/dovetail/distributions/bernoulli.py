@@ -20,7 +20,7 @@ __all__ = ["Bernoulli"]
 
 
 class Bernoulli(Chances, ExponentialFamily):
-    """1 with chance `probs` (or log-odds `logits`), else 0."""
+    """Bernoulli distribution: 1 with probability `probs` (or log-odds `logits`), else 0."""
 
     arg_constraints = {  # noqa: RUF012
         "probs": constraints.unit_interval,
@@ -38,7 +38,7 @@ class Bernoulli(Chances, ExponentialFamily):
 
     @property
     def mode(self) -> Tensor:
-        """The more probable one, NaN where both are."""
+        """The more probable value; NaN if both are equally probable."""
         found = (self.probs >= 0.5).to(self.probs)
         return found.masked_fill(self.probs == 0.5, nan)
 

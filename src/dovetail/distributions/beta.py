@@ -18,9 +18,7 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """Shares of two, with the weights `concentration1` of the share and `concentration0` of the
-    rest.
-    """
+    """Beta distribution with parameters `concentration1` (alpha) and `concentration0` (beta)."""
 
     arg_constraints = {  # noqa: RUF012
         "concentration1": constraints.positive,
@@ -44,12 +42,12 @@ class Beta(ExponentialFamily):
 
     @property
     def concentration1(self) -> Tensor:
-        """The weight of the share."""
+        """The parameter alpha."""
         return self._dirichlet.concentration[..., 0]
 
     @property
     def concentration0(self) -> Tensor:
-        """The weight of the rest."""
+        """The parameter beta."""
         return self._dirichlet.concentration[..., 1]
 
     @property
@@ -59,7 +57,7 @@ class Beta(ExponentialFamily):
 
     @property
     def mode(self) -> Tensor:
-        """The most probable share."""
+        """The most probable value."""
         return self._dirichlet.mode[..., 0]
 
     @property
@@ -69,7 +67,7 @@ class Beta(ExponentialFamily):
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples that are differentiable functions of the weights."""
+        """Return samples that are differentiable functions of the parameters."""
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
     @validated

@@ -22,7 +22,9 @@ def _positive_part(x: Tensor) -> Tensor:
 
 
 class Binomial(Chances):
-    """Numbers of successes of chance `probs` (or log-odds `logits`) in `total_count` trials."""
+    """Binomial distribution: number of successes with probability `probs` (or log-odds `logits`) in
+    `total_count` trials.
+    """
 
     arg_constraints = {  # noqa: RUF012
         "total_count": constraints.nonnegative_integer,
@@ -78,7 +80,7 @@ class Binomial(Chances):
         return value * logits - count * normalizer + chosen
 
     def entropy(self) -> Tensor:
-        """Return the entropy; the counts are to be equal."""
+        """Return the entropy; the counts must be equal."""
         if not self.total_count.min() == self.total_count.max():
             raise NotImplementedError(
                 "Inhomogeneous total count not supported by `entropy`. Ask for each of them."
@@ -87,7 +89,7 @@ class Binomial(Chances):
         return -(aten.exp(log_prob) * log_prob).sum(0)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """Return 0 up to the number of trials, which is to be the same for all."""
+        """Return 0 up to the number of trials, which must be the same for all."""
         most = int(self.total_count.max())
         if not self.total_count.min() == most:
             raise NotImplementedError(

@@ -55,7 +55,7 @@ class Categorical(Distribution):
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
-        """0 up to the number of chances, less 1."""
+        """Integers from 0 up to the number of categories minus 1."""
         return constraints.integer_interval(0, self._num_events - 1)
 
     @lazy_property
@@ -65,7 +65,7 @@ class Categorical(Distribution):
 
     @lazy_property
     def probs(self) -> Tensor:
-        """The chances."""
+        """The probabilities."""
         return logits_to_probs(self.logits)
 
     @property

@@ -16,7 +16,7 @@ __all__ = ["Cauchy"]
 
 
 class Cauchy(Distribution):
-    """Quotients of normal numbers, around `loc` with half width `scale`."""
+    """Cauchy distribution around `loc` with half width `scale`."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012
     support = constraints.real
@@ -28,7 +28,7 @@ class Cauchy(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """NaN: there is none."""
+        """NaN: the mean does not exist."""
         return aten.full(self._extended_shape(), nan, dtype=self.loc.dtype)
 
     @property
@@ -49,7 +49,7 @@ class Cauchy(Distribution):
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of what is at most `value`."""
+        """Return the probability of values up to `value`."""
         return aten.atan((value - self.loc) / self.scale) / pi + 0.5
 
     def icdf(self, value: Tensor) -> Tensor:

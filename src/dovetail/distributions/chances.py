@@ -1,4 +1,4 @@
-"""Parameters that are chances or their log-odds, of which one is given and the other computed."""
+"""Parameters that are probabilities or log-odds; the missing one is computed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .utils import (
 
 
 class Chances(Distribution):
-    """A distribution of chances of success: `probs`, or their log-odds `logits`."""
+    """Base class of distributions with probabilities of success `probs`, or log-odds `logits`."""
 
     def _set_chances(
         self, validate_args: bool | None, probs: object, logits: object, **others: Any
@@ -51,13 +51,13 @@ class Chances(Distribution):
 
     @lazy_property
     def probs(self) -> Tensor:
-        """The chances."""
+        """The probabilities."""
         return logits_to_probs(self.logits, is_binary=True)
 
 
 class Shares(Distribution):
-    """A distribution of chances that sum to 1 along the last dimension: `probs`, which are
-    normalized, or `logits`, whose softmax they are.
+    """Base class of distributions with probabilities that sum to 1 along the last dimension:
+    normalized `probs`, or the softmax of `logits`.
     """
 
     _shares: Any

@@ -14,7 +14,7 @@ __all__ = ["Chi2"]
 
 
 class Chi2(Gamma):
-    """Sums of the squares of `df` normal numbers."""
+    """Chi-squared distribution with `df` degrees of freedom."""
 
     arg_constraints = {"df": constraints.positive}  # noqa: RUF012
 

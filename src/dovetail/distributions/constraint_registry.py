@@ -1,5 +1,5 @@
-"""Transforms from all real numbers to what a constraint allows: `biject_to` gives one to one ones,
-`transform_to` some that reach all of it.
+"""Transforms from unconstrained numbers to a constrained set: `biject_to` returns bijections,
+`transform_to` surjections.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry(constraints.Constraint):
-    """A table of functions that make transforms for constraints, by their classes."""
+    """A registry of functions that create transforms for constraints, by constraint class."""
 
     def __init__(self) -> None:
         self._registry: dict[Any, Callable[[Any], transforms.Transform]] = {}
 
     def register(self, constraint: object, factory: Any = None) -> Callable[[Any], Any]:
-        """Make `factory`, or the function that this decorates, the one for a constraint's class.
+        """Register `factory`, or the decorated function, for the class of a constraint.
 
         Raises
         ------

@@ -1,5 +1,5 @@
-"""Sets of tensors that parameters and samples lie in: ``constraints.positive.check(x)`` says of
-each element, or of each vector or matrix, whether it lies there.
+"""Sets of valid parameters and samples: ``constraints.positive.check(x)`` returns for each element,
+vector or matrix whether it is in the set.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ __all__ = [
 
 
 class _Bounded(Constraint):
-    """Numbers within bounds, which are shown by the names that `bounds` gives them."""
+    """Constraint of numbers within bounds; `bounds` has the names of the bounds for the repr."""
 
     bounds: tuple[str, ...] = ()
 

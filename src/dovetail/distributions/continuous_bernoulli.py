@@ -22,13 +22,14 @@ _LOG_2 = 0.6931471805599453
 
 
 class ContinuousBernoulli(Chances, ExponentialFamily):
-    """Numbers of [0, 1] with densities as ``probs ** x * (1 - probs) ** (1 - x)``, normalized
-    (Loaiza-Ganem and Cunningham 2019, arXiv:1907.06845).
+    """Continuous Bernoulli distribution on [0, 1] with density proportional to ``probs ** x * (1 -
+    probs) ** (1 - x)`` (Loaiza-Ganem and Cunningham 2019, arXiv:1907.06845).
 
     Parameters
     ----------
     lims
-        Chances between which Taylor's polynomials at a half are taken: the formulas cancel there.
+        Interval of probabilities in which Taylor polynomials at 1/2 replace the formulas, which
+        suffer from cancellation there.
     """
 
     arg_constraints = {  # noqa: RUF012
@@ -116,7 +117,7 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of what is at most `value`."""
+        """Return the probability of values up to `value`."""
         away = self._away()
         found = aten.pow(away, value) * aten.pow(1.0 - away, 1.0 - value) + away - 1.0
         found = aten.where(self._stable(), found / (2.0 * away - 1.0), value)

@@ -17,7 +17,7 @@ __all__ = ["Dirichlet"]
 
 
 class Dirichlet(ExponentialFamily):
-    """Shares that sum to 1, with weights `concentration` along its last dimension."""
+    """Dirichlet distribution with the parameters `concentration` along its last dimension."""
 
     arg_constraints = {  # noqa: RUF012
         "concentration": constraints.independent(constraints.positive, 1)
@@ -34,12 +34,12 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def mean(self) -> Tensor:
-        """The weights over their sum."""
+        """The parameters divided by their sum."""
         return self.concentration / self.concentration.sum(-1, True)
 
     @property
     def mode(self) -> Tensor:
-        """The most probable shares."""
+        """The most probable values."""
         above = (self.concentration - 1).clamp(min=0.0)
         found = above / above.sum(-1, True)
         corner = (self.concentration < 1).all(dim=-1)
@@ -54,7 +54,7 @@ class Dirichlet(ExponentialFamily):
         return self.concentration * rest / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples that are differentiable functions of the weights."""
+        """Return samples that are differentiable functions of the parameters."""
         weights = self.concentration.expand(self._extended_shape(sample_shape))
         return ops.aten._sample_dirichlet(weights)
 

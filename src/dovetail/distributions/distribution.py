@@ -1,4 +1,4 @@
-"""`Distribution`: what all distributions have in common."""
+"""`Distribution`: the base class of distributions."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class Distribution:
     Parameters
     ----------
     batch_shape
-        The shape of the parameters: one distribution for each of their elements.
+        The shape of the parameters: a distribution for each element.
     event_shape
-        The shape of one sample of one of them.
+        The shape of one sample of a single distribution.
     validate_args
-        Whether parameters and values are checked against constraints. Default: as
-        `set_default_validate_args` says, which is True unless Python runs with ``-O``.
+        Whether to check parameters and values against constraints. Default: the value set by
+        `set_default_validate_args`, or True unless Python runs with ``-O``.
 
     Attributes
     ----------
     arg_constraints
-        Parameters by name, with their constraints. Those of ``event_dim`` n have n dimensions more
-        than the batch.
+        Constraints of the parameters, by name. A parameter with ``event_dim`` n has n dimensions
+        more than the batch.
     has_rsample
         Whether samples can be differentiated with respect to parameters.
     has_enumerate_support
@@ -161,7 +161,7 @@ class Distribution:
         Raises
         ------
         NotImplementedError
-            If there is no such way to draw them.
+            If samples are not differentiable.
         """
         raise NotImplementedError
 
@@ -179,11 +179,11 @@ class Distribution:
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of what is at most `value`."""
+        """Return the probability of values up to `value`."""
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return what `cdf` has the value of."""
+        """Return the quantile: the inverse of `cdf`."""
         raise NotImplementedError
 
     def enumerate_support(self, expand: bool = True) -> Tensor:

@@ -1,4 +1,4 @@
-"""Transforms of every element by itself."""
+"""Elementwise transforms."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PowerTransform(Transform):
         (self.exponent,) = broadcast_all(exponent)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same with another size of the cache."""
+        """Return the same transform with another cache size."""
         if self._cache_size == cache_size:
             return self
         return PowerTransform(self.exponent, cache_size=cache_size)
@@ -98,7 +98,7 @@ def _clipped_sigmoid(x: Tensor) -> Tensor:
 
 
 class SigmoidTransform(_Alike):
-    """``y = 1 / (1 + exp(-x))``, kept off 0 and 1."""
+    """``y = 1 / (1 + exp(-x))``, clamped away from 0 and 1."""
 
     domain = constraints.real
     codomain = constraints.unit_interval
@@ -152,7 +152,7 @@ class TanhTransform(_Alike):
         return aten.atanh(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return ``log(1 - tanh(x)**2)``, also where the square is rounded to 1."""
+        """Return ``log(1 - tanh(x)**2)``, accurate even if the square rounds to 1."""
         return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
 
 
@@ -177,7 +177,7 @@ class AffineTransform(Transform):
     loc, scale
         Numbers or tensors.
     event_dim
-        How many dimensions an argument has. Default: 0.
+        Number of event dimensions of an argument. Default: 0.
     """
 
     bijective = True
@@ -188,7 +188,7 @@ class AffineTransform(Transform):
 
     @property
     def event_dim(self) -> int:
-        """How many dimensions an argument has."""
+        """Number of event dimensions of an argument."""
         return self._event_dim
 
     def _space(self) -> Any:
@@ -207,7 +207,7 @@ class AffineTransform(Transform):
         return self._space()
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same with another size of the cache."""
+        """Return the same transform with another cache size."""
         if self._cache_size == cache_size:
             return self
         return AffineTransform(self.loc, self.scale, self.event_dim, cache_size=cache_size)
@@ -223,7 +223,7 @@ class AffineTransform(Transform):
 
     @property
     def sign(self) -> Any:
-        """That of the scale."""
+        """The sign of the scale."""
         if isinstance(self.scale, Tensor):
             return self.scale.sign()
         return (self.scale > 0) - (self.scale < 0)
@@ -294,7 +294,7 @@ class CumulativeDistributionTransform(Transform):
         return self.distribution.log_prob(x)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same with another size of the cache."""
+        """Return the same transform with another cache size."""
         if self._cache_size == cache_size:
             return self
         return CumulativeDistributionTransform(self.distribution, cache_size=cache_size)

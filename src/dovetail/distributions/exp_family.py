@@ -14,7 +14,7 @@ __all__ = ["ExponentialFamily"]
 
 
 class ExponentialFamily(Distribution):
-    """A distribution with natural parameters, whose log normalizer F is known."""
+    """A distribution with natural parameters and a known log normalizer F."""
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:

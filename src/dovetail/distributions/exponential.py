@@ -16,7 +16,7 @@ __all__ = ["Exponential"]
 
 
 class Exponential(ExponentialFamily):
-    """Times between events that come with a `rate`."""
+    """Exponential distribution with the given `rate`."""
 
     arg_constraints = {"rate": constraints.positive}  # noqa: RUF012
     support = constraints.nonnegative
@@ -43,7 +43,7 @@ class Exponential(ExponentialFamily):
         return self.rate.pow(-2)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return standard numbers over the rate."""
+        """Return standard exponential numbers divided by the rate."""
         return self.rate.new_empty(self._extended_shape(sample_shape)).exponential_() / self.rate
 
     @validated
@@ -53,7 +53,7 @@ class Exponential(ExponentialFamily):
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of what is at most `value`."""
+        """Return the probability of values up to `value`."""
         return 1 - aten.exp(-self.rate * value)
 
     def icdf(self, value: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ __all__ = ["FisherSnedecor"]
 
 
 class FisherSnedecor(Distribution):
-    """Quotients of the means of `df1` and `df2` squares of normal numbers."""
+    """F distribution with `df1` and `df2` degrees of freedom."""
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}  # noqa: RUF012
     support = constraints.positive
@@ -52,7 +52,7 @@ class FisherSnedecor(Distribution):
         return 2 * df2.pow(2) * (self.df1 + df2 - 2) / (self.df1 * (df2 - 2).pow(2) * (df2 - 4))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return quotients of gamma numbers."""
+        """Return quotients of gamma-distributed numbers."""
         above, below = (each.rsample(sample_shape) for each in (self._gamma1, self._gamma2))
         tiny = finfo(below.dtype).tiny
         below.detach().clamp_(min=tiny)

@@ -18,7 +18,7 @@ __all__ = ["Gamma"]
 
 
 class Gamma(ExponentialFamily):
-    """Gamma numbers of the shape `concentration`, over `rate`."""
+    """Gamma distribution with shape `concentration` and the given `rate`."""
 
     arg_constraints = {  # noqa: RUF012
         "concentration": constraints.positive,
@@ -49,7 +49,9 @@ class Gamma(ExponentialFamily):
         return self.concentration / self.rate.pow(2)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return standard numbers over the rate, at least the smallest one that there is."""
+        """Return standard gamma numbers divided by the rate, at least the smallest positive
+        number.
+        """
         shape = self._extended_shape(sample_shape)
         drawn = standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         drawn.detach().clamp_(min=finfo(drawn.dtype).tiny)
@@ -68,7 +70,7 @@ class Gamma(ExponentialFamily):
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of what is at most `value`."""
+        """Return the probability of values up to `value`."""
         return special.gammainc(self.concentration, self.rate * value)
 
     def entropy(self) -> Tensor:

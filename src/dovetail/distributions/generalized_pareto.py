@@ -17,8 +17,8 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """Limits of what exceeds a high threshold `loc`: exponential at ``concentration == 0``, with a
-    heavier tail above, and an end below.
+    """Generalized Pareto distribution above the threshold `loc`: exponential for ``concentration ==
+    0``, with a heavy tail for positive and a finite end for negative values.
     """
 
     arg_constraints = {  # noqa: RUF012
@@ -42,7 +42,7 @@ class GeneralizedPareto(Distribution):
         return self.icdf(aten.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 
     def _log_survival(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability of what exceeds `value`."""
+        """Return the logarithm of the probability of values above `value`."""
         z = (value - self.loc) / self.scale
         zero = self._nearly_zero()
         safe = aten.where(zero, aten.ones_like(self.concentration), self.concentration)
@@ -56,7 +56,7 @@ class GeneralizedPareto(Distribution):
         return found
 
     def log_survival_function(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability of what exceeds `value`."""
+        """Return the logarithm of the probability of values above `value`."""
         return self._log_survival(value)
 
     def log_cdf(self, value: Tensor) -> Tensor:
@@ -65,7 +65,7 @@ class GeneralizedPareto(Distribution):
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of what is at most `value`."""
+        """Return the probability of values up to `value`."""
         return -aten.expm1(self._log_survival(value))
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -79,13 +79,13 @@ class GeneralizedPareto(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """``loc + scale / (1 - concentration)``, infinite from ``concentration == 1`` on."""
+        """``loc + scale / (1 - concentration)``, infinite for ``concentration >= 1``."""
         found = self.loc + self.scale / (1 - self.concentration.clamp(max=1))
         return aten.where(self.concentration < 1, found, inf)
 
     @property
     def variance(self) -> Tensor:
-        """The variance, infinite from ``concentration == 1 / 2`` on."""
+        """The variance, infinite for ``concentration >= 1 / 2``."""
         c = self.concentration
         found = self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c))
         return aten.where(c < 0.5, found, inf)
@@ -101,6 +101,6 @@ class GeneralizedPareto(Distribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
-        """Numbers from `loc` on, up to an end where the concentration is negative."""
+        """Numbers from `loc`, up to a finite end if the concentration is negative."""
         end = aten.where(self.concentration < 0, self.loc - self.scale / self.concentration, inf)
         return constraints.interval(self.loc, end)

@@ -18,7 +18,9 @@ __all__ = ["Geometric"]
 
 
 class Geometric(Chances):
-    """Numbers of failures before the first success, of chance `probs` (or log-odds `logits`)."""
+    """Geometric distribution: number of failures before the first success with probability `probs`
+    (or log-odds `logits`).
+    """
 
     arg_constraints = {  # noqa: RUF012
         "probs": constraints.unit_interval,
@@ -68,7 +70,7 @@ class Geometric(Chances):
         return value * failures + self.probs.log()
 
     def entropy(self) -> Tensor:
-        """Return the entropy of the Bernoulli distribution, over the chance."""
+        """Return the entropy of the Bernoulli distribution divided by the probability."""
         return (
             binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
         )

@@ -19,7 +19,7 @@ __all__ = ["Gumbel"]
 
 
 class Gumbel(TransformedDistribution):
-    """Limits of maxima: ``loc - scale * log(-log(u))`` of uniform u."""
+    """Gumbel distribution: ``loc - scale * log(-log(u))`` for uniform u."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012
     support = constraints.real

@@ -17,7 +17,7 @@ __all__ = ["HalfCauchy"]
 
 
 class HalfCauchy(SymmetricHalf):
-    """Absolute values of Cauchy numbers around 0 with half width `scale`."""
+    """Half-Cauchy distribution with half width `scale`."""
 
     arg_constraints = {"scale": constraints.positive}  # noqa: RUF012
     support = constraints.nonnegative

@@ -17,7 +17,9 @@ __all__ = ["HalfNormal"]
 
 
 class HalfNormal(SymmetricHalf):
-    """Absolute values of normal numbers with mean 0 and standard deviation `scale`."""
+    """Half-normal distribution: absolute values of normal numbers with mean 0 and standard
+    deviation `scale`.
+    """
 
     arg_constraints = {"scale": constraints.positive}  # noqa: RUF012
     support = constraints.nonnegative

@@ -19,7 +19,7 @@ def _of_base(name: str) -> property:
 
 
 class Independent(Distribution):
-    """The joint distribution of independent ones along the last batch dimensions.
+    """Joint distribution that treats the last batch dimensions as independent parts of an event.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ class Independent(Distribution):
 
     @property
     def has_enumerate_support(self) -> bool:
-        """Whether the base has, and no dimension is taken."""
+        """Whether the base has it and no dimension is reinterpreted."""
         return self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property
     def support(self) -> Any:
-        """That of the base, with more event dimensions."""
+        """The support of the base, with more event dimensions."""
         found = self.base_dist.support
         if self.reinterpreted_batch_ndims:
             return constraints.independent(found, self.reinterpreted_batch_ndims)
@@ -79,17 +79,17 @@ class Independent(Distribution):
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the sums of those of the base."""
+        """Return the entropies of the base, summed over the event."""
         found = self.base_dist.log_prob(value)
         return _sum_rightmost(found, self.reinterpreted_batch_ndims)
 
     def entropy(self) -> Tensor:
-        """Return the sums of those of the base."""
+        """Return the entropies of the base, summed over the event."""
         found = self.base_dist.entropy()
         return _sum_rightmost(found, self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """Return that of the base, where no dimension is taken."""
+        """Return the support of the base, if no dimension is reinterpreted."""
         if self.reinterpreted_batch_ndims > 0:
             raise NotImplementedError(
                 "Enumeration over cartesian product is not implemented. Enumerate the base "

@@ -16,7 +16,7 @@ __all__ = ["InverseGamma"]
 
 
 class InverseGamma(TransformedDistribution):
-    """Reciprocals of gamma numbers of the shape `concentration`, over `rate`."""
+    """Inverse gamma distribution with shape `concentration` and scale `rate`."""
 
     arg_constraints = {  # noqa: RUF012
         "concentration": constraints.positive,

@@ -1,4 +1,4 @@
-"""Divergences of Kullback and Leibler: `kl_divergence`, and the functions of one family."""
+"""Kullback-Leibler divergences: `kl_divergence`, and the formulas within one family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which function gives the divergence of two distributions, by their classes."""
+"""Registry of divergence functions by the classes of two distributions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Callable[..., Any]], Call
     Parameters
     ----------
     type_p, type_q : type
-        Classes of distributions, or bases of them that need not be a `Distribution` themselves.
+        Classes of distributions, or base classes, which need not be a `Distribution`.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def _dispatch_kl(type_p: type, type_q: type) -> Any:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """Return the mean of ``p.log_prob(x) - q.log_prob(x)`` over x of p, of the shape of the batch.
+    """Return the mean of ``p.log_prob(x) - q.log_prob(x)`` over x from p, of the batch shape.
 
     Raises
     ------

@@ -1,5 +1,5 @@
-"""Divergences by means: ``-p.entropy()`` less the mean of ``q.log_prob(x)`` over x of p, which for
-many q is a sum of means of x, of its square, of its logarithm, of an exponential.
+"""Divergences from expectations: ``-p.entropy()`` minus the mean of ``q.log_prob(x)`` over p. For
+many q, this is a sum of the means of x, x², log x or an exponential.
 """
 
 from __future__ import annotations

@@ -19,7 +19,9 @@ __all__ = ["Kumaraswamy"]
 
 
 class Kumaraswamy(TransformedDistribution):
-    """Numbers of [0, 1] much like those of a beta distribution, whose quantiles are powers."""
+    """Kumaraswamy distribution on [0, 1], similar to a beta distribution, with quantiles in closed
+    form.
+    """
 
     arg_constraints = {  # noqa: RUF012
         "concentration1": constraints.positive,
@@ -62,7 +64,7 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def mode(self) -> Tensor:
-        """The most probable value, NaN where it is at an end."""
+        """The most probable value; NaN if it is at an end of the interval."""
         a, b = self.concentration1, self.concentration0
         found = (a.reciprocal() * ((a - 1).log() - (a * b - 1).log())).exp()
         return found.masked_fill((a < 1) | (b < 1), nan)

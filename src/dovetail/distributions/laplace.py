@@ -16,7 +16,7 @@ __all__ = ["Laplace"]
 
 
 class Laplace(Distribution):
-    """Exponential numbers of both signs around `loc`, with mean length `scale`."""
+    """Laplace distribution around `loc` with the given `scale`."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012
     support = constraints.real
@@ -49,7 +49,7 @@ class Laplace(Distribution):
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of what is at most `value`."""
+        """Return the probability of values up to `value`."""
         distance = value - self.loc
         return 0.5 - 0.5 * distance.sign() * aten.expm1(-distance.abs() / self.scale)
 

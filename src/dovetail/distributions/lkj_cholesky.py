@@ -19,15 +19,16 @@ __all__ = ["LKJCholesky"]
 
 
 class LKJCholesky(Distribution):
-    """Cholesky factors of correlation matrices, whose density is their determinant to the power of
-    ``concentration - 1`` (Lewandowski, Kurowicka and Joe 2009, doi:10.1016/j.jmva.2009.04.008).
+    """LKJ distribution of Cholesky factors of correlation matrices, with density proportional to
+    the determinant to the power of ``concentration - 1`` (Lewandowski, Kurowicka and Joe 2009,
+    doi:10.1016/j.jmva.2009.04.008).
 
     Parameters
     ----------
     dim
-        How many rows the matrices have.
+        Number of rows of the matrices.
     concentration
-        1: all are equally likely; above, those near the identity are likelier. Default: 1.
+        1 gives a uniform distribution; larger values favour matrices near the identity. Default: 1.
     """
 
     arg_constraints = {"concentration": constraints.positive}  # noqa: RUF012

@@ -13,7 +13,9 @@ __all__ = ["LogNormal"]
 
 
 class LogNormal(TransformedDistribution):
-    """Exponentials of normal numbers with mean `loc` and standard deviation `scale`."""
+    """Log-normal distribution: exponentials of normal numbers with mean `loc` and standard
+    deviation `scale`.
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012
     support = constraints.positive
@@ -53,5 +55,5 @@ class LogNormal(TransformedDistribution):
         return square.expm1() * (2 * self.loc + square).exp()
 
     def entropy(self) -> Tensor:
-        """Return that of the logarithm, plus its mean."""
+        """Return the entropy of the logarithm, plus its mean."""
         return self.base_dist.entropy() + self.loc

@@ -13,7 +13,7 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """Shares that sum to 1, by breaking a stick as vectors of normal numbers say."""
+    """Logistic-normal distribution on the simplex: a stick-breaking transform of normal vectors."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012
     support = constraints.simplex

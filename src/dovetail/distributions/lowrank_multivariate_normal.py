@@ -41,7 +41,7 @@ def _lowrank_mahalanobis(
 
 
 class LowRankMultivariateNormal(Distribution):
-    """Normal vectors with mean `loc` and covariance ``W W' + D``.
+    """Multivariate normal distribution with mean `loc` and covariance ``W W' + D``.
 
     Parameters
     ----------

@@ -16,9 +16,9 @@ from .utils import tril_matrix_to_vec, vec_to_tril_matrix
 
 
 class CorrCholeskyTransform(_Alike):
-    """Vectors of ``n (n - 1) / 2`` numbers to Cholesky factors of n × n correlation matrices: their
-    hyperbolic tangents are the partial correlations, and the rows get length 1 (Lewandowski,
-    Kurowicka and Joe 2009, doi:10.1016/j.jmva.2009.04.008).
+    """Transform vectors of ``n (n - 1) / 2`` numbers to Cholesky factors of n × n correlation
+    matrices: their hyperbolic tangents are the partial correlations, and rows have norm 1
+    (Lewandowski, Kurowicka and Joe 2009, doi:10.1016/j.jmva.2009.04.008).
     """
 
     domain = constraints.real_vector
@@ -39,7 +39,9 @@ class CorrCholeskyTransform(_Alike):
         return aten.atanh(tril_matrix_to_vec(y, diag=-1) / below.sqrt())
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: object = None) -> Tensor:
-        """Return the logarithms of what is left, and those of the tangents' slopes."""
+        """Return the log-Jacobian: logarithms of the remaining lengths, and of the slopes of the
+        tangents.
+        """
         left = 1 - (y * y).cumsum(-1)
         # An element is its partial correlation times the root of what is left before it.
         before = 0.5 * tril_matrix_to_vec(left, diag=-2).log().sum(-1)
@@ -67,7 +69,7 @@ class CorrCholeskyTransform(_Alike):
 
 
 class SoftmaxTransform(_Alike):
-    """``y = softmax(x)``; the inverse is the logarithm, one of many that it has."""
+    """``y = softmax(x)``; the inverse is the logarithm, one of several possible inverses."""
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -89,8 +91,8 @@ class SoftmaxTransform(_Alike):
 
 
 class StickBreakingTransform(_Alike):
-    """Vectors of n numbers to simplices of n + 1: each breaks off a part of what is left of a stick
-    of length 1.
+    """Transform vectors of n numbers to the simplex of n + 1 numbers, by breaking a stick of length
+    1.
     """
 
     domain = constraints.real_vector
@@ -114,7 +116,9 @@ class StickBreakingTransform(_Alike):
         return parts.log() - left.log() + self._rest(parts.shape[-1], y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return ``log(y)`` of all parts but the last, and of what the rest of the stick adds."""
+        """Return the log-Jacobian: ``log(y)`` of all parts but the last, plus the terms of the
+        remaining stick.
+        """
         x = x - self._rest(x.shape[-1], x)
         return (-x + -softplus(-x) + y[..., :-1].log()).sum(-1)
 
@@ -132,7 +136,9 @@ class StickBreakingTransform(_Alike):
 
 
 class LowerCholeskyTransform(_Alike):
-    """Matrices to lower triangles with positive diagonals, by exponentials of the diagonals."""
+    """Transform matrices to lower triangular matrices with positive diagonals, by the exponential
+    of the diagonal.
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -145,7 +151,9 @@ class LowerCholeskyTransform(_Alike):
 
 
 class PositiveDefiniteTransform(_Alike):
-    """Matrices to positive definite ones, whose Cholesky factors `LowerCholeskyTransform` gives."""
+    """Transform matrices to positive-definite matrices, through Cholesky factors from
+    `LowerCholeskyTransform`.
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite

@@ -18,14 +18,14 @@ __all__ = ["MixtureSameFamily"]
 
 
 class MixtureSameFamily(Distribution):
-    """Samples of one of several distributions, chosen anew for each.
+    """Mixture of distributions of one family.
 
     Parameters
     ----------
     mixture_distribution
-        The choice: a `Categorical`.
+        The weights: a `Categorical`.
     component_distribution
-        The distributions, along the last batch dimension.
+        The components, along the last batch dimension.
     """
 
     arg_constraints = {}  # noqa: RUF012
@@ -81,7 +81,7 @@ class MixtureSameFamily(Distribution):
 
     @constraints.dependent_property
     def support(self) -> Any:
-        """That of the components."""
+        """The support of the components."""
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     def _weights(self) -> Tensor:
@@ -110,7 +110,7 @@ class MixtureSameFamily(Distribution):
         return value.unsqueeze(-1 - len(self._event_shape))
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of what is at most `value`."""
+        """Return the probability of values up to `value`."""
         found = self._component_distribution.cdf(self._padded(value))
         return (found * self._mixture_distribution.probs).sum(-1)
 

@@ -20,8 +20,8 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(Shares):
-    """How often each category comes in `total_count` trials, of the chances `probs` or of
-    `logits`.
+    """Multinomial distribution: counts of categories in `total_count` trials, with probabilities
+    `probs` or `logits`.
     """
 
     arg_constraints = {  # noqa: RUF012

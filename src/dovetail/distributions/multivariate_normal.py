@@ -47,7 +47,7 @@ def diagonal_log(factor: Tensor) -> Tensor:
 
 
 class MultivariateNormal(Distribution):
-    """Normal vectors with mean `loc` and a covariance, given by itself, by its inverse or by its
+    """Multivariate normal distribution with mean `loc` and a covariance matrix, its inverse or its
     Cholesky factor.
     """
 

@@ -18,8 +18,8 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(Chances):
-    """Numbers of successes of chance `probs` (or log-odds `logits`) before `total_count` failures;
-    counts need not be whole.
+    """Negative binomial distribution: number of successes with probability `probs` (or log-odds
+    `logits`) before `total_count` failures; counts need not be integers.
     """
 
     arg_constraints = {  # noqa: RUF012
@@ -52,7 +52,7 @@ class NegativeBinomial(Chances):
 
     @property
     def variance(self) -> Tensor:
-        """The mean over the chance of failure."""
+        """The mean divided by the probability of failure."""
         return self.mean / aten.sigmoid(-self.logits)
 
     @lazy_property

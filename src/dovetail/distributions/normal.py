@@ -20,7 +20,7 @@ _HALF_LOG_TWO_PI = 0.9189385332046727
 
 
 class Normal(ExponentialFamily):
-    """Normal numbers with mean `loc` and standard deviation `scale`."""
+    """Normal distribution with mean `loc` and standard deviation `scale`."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012
     support = constraints.real
@@ -56,7 +56,7 @@ class Normal(ExponentialFamily):
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of what is at most `value`."""
+        """Return the probability of values up to `value`."""
         return 0.5 * (1 + aten.erf((value - self.loc) * self.scale.reciprocal() / 2**0.5))
 
     def icdf(self, value: Tensor) -> Tensor:

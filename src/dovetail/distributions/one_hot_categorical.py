@@ -19,7 +19,7 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(Shares):
-    """One-hot vectors of a category with probabilities `probs`, or `logits`."""
+    """Categorical distribution over one-hot vectors, with probabilities `probs` or `logits`."""
 
     arg_constraints = {  # noqa: RUF012
         "probs": constraints.simplex,
@@ -74,8 +74,8 @@ class OneHotCategorical(Shares):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """The same, whose samples have the gradients of the chances (Bengio et al. 2013,
-    arXiv:1308.3432).
+    """`OneHotCategorical` whose samples have the gradients of the probabilities (Bengio et al.
+    2013, arXiv:1308.3432).
     """
 
     has_rsample = True

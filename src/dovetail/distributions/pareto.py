@@ -17,7 +17,9 @@ __all__ = ["Pareto"]
 
 
 class Pareto(TransformedDistribution):
-    """Numbers from `scale` on whose logarithms are exponential with rate `alpha`."""
+    """Pareto distribution: numbers from `scale`, with density proportional to ``x ** -(alpha +
+    1)``.
+    """
 
     arg_constraints = {  # noqa: RUF012
         "alpha": constraints.positive,
@@ -55,7 +57,7 @@ class Pareto(TransformedDistribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
-        """Numbers from `scale` on."""
+        """Numbers from `scale`."""
         return constraints.greater_than_eq(self.scale)
 
     def entropy(self) -> Tensor:

@@ -17,7 +17,7 @@ __all__ = ["Poisson"]
 
 
 class Poisson(ExponentialFamily):
-    """Numbers of events of which `rate` are expected."""
+    """Poisson distribution with mean `rate`."""
 
     arg_constraints = {"rate": constraints.nonnegative}  # noqa: RUF012
     support = constraints.nonnegative_integer

@@ -40,7 +40,7 @@ class LogitRelaxedBernoulli(Chances):
         new.temperature = self.temperature
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return logistic numbers around the log-odds, over the temperature."""
+        """Return logistic numbers around the log-odds, divided by the temperature."""
         shape = self._extended_shape(sample_shape)
         probs = clamp_probs(self.probs.expand(shape))
         u = clamp_probs(aten.rand(shape, dtype=probs.dtype, device=probs.device))
@@ -56,7 +56,9 @@ class LogitRelaxedBernoulli(Chances):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Numbers between 0 and 1, which are closer to 0 or 1 for a lower `temperature`."""
+    """Relaxed Bernoulli distribution on (0, 1); a lower `temperature` moves samples closer to 0 or
+    1.
+    """
 
     arg_constraints = {  # noqa: RUF012
         "probs": constraints.unit_interval,
@@ -87,5 +89,5 @@ class RelaxedBernoulli(TransformedDistribution):
 
     @property
     def probs(self) -> Tensor:
-        """The chances."""
+        """The probabilities."""
         return self.base_dist.probs

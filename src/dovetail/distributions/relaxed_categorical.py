@@ -46,7 +46,7 @@ class ExpRelaxedCategorical(Shares):
         new._categorical = self._categorical.expand(batch_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return the log-softmax of the logits plus Gumbel numbers, over the temperature."""
+        """Return the log-softmax of the logits plus Gumbel numbers, divided by the temperature."""
         shape = self._extended_shape(sample_shape)
         u = clamp_probs(aten.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
         scores = (self.logits - (-(u.log())).log()) / self.temperature
@@ -66,7 +66,9 @@ class ExpRelaxedCategorical(Shares):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Shares that sum to 1, the nearer to one-hot vectors the lower the `temperature` is."""
+    """Relaxed one-hot distribution on the simplex; a lower `temperature` moves samples closer to
+    one-hot vectors.
+    """
 
     arg_constraints = {  # noqa: RUF012
         "probs": constraints.simplex,
@@ -97,5 +99,5 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
     @property
     def probs(self) -> Tensor:
-        """The chances."""
+        """The probabilities."""
         return self.base_dist.probs

@@ -1,4 +1,4 @@
-"""Transforms of dimensions: more of them in an event, others, or a transform for each part."""
+"""Transforms of event dimensions, and combinations of transforms for parts of a tensor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .utils import _sum_rightmost, lazy_property
 
 
 class IndependentTransform(Transform):
-    """A transform whose rightmost batch dimensions belong to the event: its Jacobian is summed over
+    """A transform whose last batch dimensions belong to the event: the log-Jacobian is summed over
     them.
 
     Parameters
@@ -34,7 +34,7 @@ class IndependentTransform(Transform):
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same with another size of the cache."""
+        """Return the same transform with another cache size."""
         if self._cache_size == cache_size:
             return self
         return IndependentTransform(
@@ -43,23 +43,23 @@ class IndependentTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
-        """That of the base, with more event dimensions."""
+        """The support of the base, with more event dimensions."""
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
-        """That of the base, with more event dimensions."""
+        """The support of the base, with more event dimensions."""
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
     def bijective(self) -> bool:
-        """That of the base."""
+        """Whether the base is bijective."""
         found: bool = self.base_transform.bijective
         return found
 
     @property
     def sign(self) -> Any:
-        """That of the base."""
+        """The sign of the base."""
         return self.base_transform.sign
 
     def _call(self, x: Tensor) -> Tensor:
@@ -73,7 +73,7 @@ class IndependentTransform(Transform):
         return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return that of the base, summed over the dimensions."""
+        """Return the log-Jacobian of the base, summed over the reinterpreted dimensions."""
         found = self.base_transform.log_abs_det_jacobian(x, y)
         return _sum_rightmost(found, self.reinterpreted_batch_ndims)
 
@@ -90,12 +90,12 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """Other event dimensions for the same elements.
+    """Transform that reshapes the event.
 
     Parameters
     ----------
     in_shape, out_shape
-        The shapes of one argument and of one result.
+        The event shapes of the argument and of the result.
     """
 
     bijective = True
@@ -117,7 +117,7 @@ class ReshapeTransform(Transform):
         return constraints.independent(constraints.real, len(self.out_shape))
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same with another size of the cache."""
+        """Return the same transform with another cache size."""
         if self._cache_size == cache_size:
             return self
         return ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
@@ -223,7 +223,7 @@ class CatTransform(_Joined):
         return sum(self.lengths)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same with another size of the cache."""
+        """Return the same transform with another cache size."""
         if self._cache_size == cache_size:
             return self
         return CatTransform(self.transforms, self.dim, self.lengths, cache_size)
@@ -240,7 +240,9 @@ class CatTransform(_Joined):
         return aten.cat(parts, dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return those of all, side by side; summed over the dimension if it is of an event."""
+        """Return the log-Jacobians of all parts, concatenated; summed over the dimension if it
+        belongs to the event.
+        """
         self._check(x, y)
         found = []
         for f, own, made in zip(self.transforms, self._parts(x), self._parts(y), strict=True):
@@ -252,12 +254,12 @@ class CatTransform(_Joined):
 
     @constraints.dependent_property
     def domain(self) -> Any:
-        """Those of all, side by side."""
+        """The domains of all parts, concatenated."""
         return constraints.cat([each.domain for each in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
     def codomain(self) -> Any:
-        """Those of all, side by side."""
+        """The codomains of all parts, concatenated."""
         return constraints.cat([each.codomain for each in self.transforms], self.dim, self.lengths)
 
 
@@ -268,7 +270,7 @@ class StackTransform(_Joined):
         super().__init__(tseq, dim, cache_size)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same with another size of the cache."""
+        """Return the same transform with another cache size."""
         if self._cache_size == cache_size:
             return self
         return StackTransform(self.transforms, self.dim, cache_size)
@@ -285,17 +287,17 @@ class StackTransform(_Joined):
         return aten.stack(parts, dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return those of all, side by side."""
+        """Return the log-Jacobians of all parts, stacked."""
         self._check(x, y)
         parts = zip(self.transforms, self._parts(x), self._parts(y), strict=True)
         return aten.stack([f.log_abs_det_jacobian(a, b) for f, a, b in parts], dim=self.dim)
 
     @constraints.dependent_property
     def domain(self) -> Any:
-        """Those of all, side by side."""
+        """The domains of all parts, stacked."""
         return constraints.stack([each.domain for each in self.transforms], self.dim)
 
     @constraints.dependent_property
     def codomain(self) -> Any:
-        """Those of all, side by side."""
+        """The codomains of all parts, stacked."""
         return constraints.stack([each.codomain for each in self.transforms], self.dim)

@@ -17,7 +17,7 @@ __all__ = ["StudentT"]
 
 
 class StudentT(Distribution):
-    """Normal numbers over the root of a chi-squared number's mean, times `scale`, plus `loc`."""
+    """Student's t distribution with `df` degrees of freedom, location `loc` and `scale`."""
 
     arg_constraints = {  # noqa: RUF012
         "df": constraints.positive,
@@ -39,12 +39,14 @@ class StudentT(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """`loc`, or NaN up to one degree of freedom."""
+        """`loc`; NaN for at most one degree of freedom."""
         return self.loc.masked_fill(self.df <= 1, nan)
 
     @property
     def variance(self) -> Tensor:
-        """``scale ** 2 * df / (df - 2)``; infinite up to 2 degrees of freedom, NaN up to 1."""
+        """``scale ** 2 * df / (df - 2)``; infinite for at most 2 degrees of freedom, NaN for at
+        most 1.
+        """
         found = self.scale.pow(2) * self.df / (self.df - 2)
         return found.masked_fill(self.df <= 2, inf).masked_fill(self.df <= 1, nan)
 

@@ -1,4 +1,4 @@
-"""Distributions of what transforms make of samples."""
+"""Distributions of transformed samples."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of ``transforms(x)``, x of another distribution.
+    """The distribution of ``transforms(x)`` for x from a base distribution.
 
     Parameters
     ----------
     base_distribution
         The distribution of x.
     transforms
-        A transform, or several, the first of which is applied first.
+        A transform, or several in the order of application.
     """
 
     arg_constraints = {}  # noqa: RUF012
@@ -86,7 +86,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def has_rsample(self) -> bool:
-        """Whether samples of the base can be differentiated."""
+        """Whether samples of the base are differentiable."""
         found: bool = self.base_dist.has_rsample
         return found
 
@@ -106,7 +106,7 @@ class TransformedDistribution(Distribution):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density: that of the base, less those of the Jacobians."""
+        """Return the log-density: the log-density of the base minus the log-Jacobians."""
         total: Any = 0.0
         events, y = len(self._event_shape), value
         for each in reversed(self.transforms):
@@ -129,7 +129,7 @@ class TransformedDistribution(Distribution):
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of what is at most `value`; the transforms are to be monotonic."""
+        """Return the probability of values up to `value`; the transforms must be monotonic."""
         for each in reversed(self.transforms):
             value = each.inv(value)
         if self.base_dist._validate_args:

@@ -17,13 +17,13 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """Numbers of [low, high), all equally likely."""
+    """Uniform distribution on [low, high)."""
 
     has_rsample = True
 
     @property
     def arg_constraints(self) -> dict[str, Any]:
-        """`low` lies below `high`."""
+        """Constraints of the parameters: `low` is less than `high`."""
         return {
             "low": constraints.less_than(self.high),
             "high": constraints.greater_than(self.low),
@@ -39,12 +39,12 @@ class Uniform(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """The middle."""
+        """The middle of the interval."""
         return (self.high + self.low) / 2
 
     @property
     def mode(self) -> Tensor:
-        """NaN: none is more probable than others."""
+        """NaN: all values are equally probable."""
         return nan * self.high
 
     @property
@@ -65,13 +65,13 @@ class Uniform(Distribution):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return minus the logarithm of the length, or minus infinity outside."""
+        """Return minus the logarithm of the length of the interval, or minus infinity outside."""
         inside = self.low.le(value) & self.high.gt(value)
         return aten.log(inside.type_as(self.low)) - aten.log(self.high - self.low)
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of what is at most `value`."""
+        """Return the probability of values up to `value`."""
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Tensor) -> Tensor:

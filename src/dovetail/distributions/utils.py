@@ -1,4 +1,4 @@
-"""What distributions are made with: parameters that broadcast, chances and their logarithms."""
+"""Helpers of distributions: broadcasting of parameters, conversion of probabilities and logits."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ euler_constant = 0.57721566490153286060
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Return tensors of one shape; numbers take dtype and device of the first tensor, or the
-    default dtype.
+    """Return tensors broadcast to one shape; numbers get the dtype and device of the first tensor,
+    or the default dtype.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
 
 def holds_everywhere(mask: Tensor) -> bool:
-    """Return whether all elements are True; inside a `vmap`, those of all samples."""
+    """Return whether all elements are True; inside a `vmap`, of all samples."""
     return bool(without_wrappers(mask).all())
 
 
@@ -76,20 +76,20 @@ def _sum_rightmost(value: object, dim: int) -> Any:
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Return chances at least an epsilon away from 0 and 1."""
+    """Return probabilities clamped to at least an epsilon from 0 and 1."""
     eps = finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """Return the chances of log-odds, or of unnormalized logarithms of chances."""
+    """Convert log-odds, or unnormalized log-probabilities, to probabilities."""
     if is_binary:
         return aten.sigmoid(logits)
     return aten.softmax(logits, dim=-1)
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """Return log-odds of chances, or their logarithms."""
+    """Convert probabilities to log-odds or log-probabilities."""
     clamped = clamp_probs(probs)
     if is_binary:
         return aten.log(clamped) - aten.log1p(-clamped)
@@ -97,7 +97,7 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 
 
 class lazy_property:
-    """A property that is computed when it is first asked for, with gradients enabled."""
+    """A property that is computed on first access, with gradients enabled."""
 
     def __init__(self, wrapped: Callable[..., object]) -> None:
         self.wrapped = wrapped
@@ -167,7 +167,7 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     Raises
     ------
     ValueError
-        If no triangle has so many elements.
+        If the number of elements does not form a triangle.
     """
     count = vec.shape[-1]
     # count = n (n + 1) / 2 + n diag - diag (diag + 1) / 2 for diag <= 0, solved for n

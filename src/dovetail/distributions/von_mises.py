@@ -22,7 +22,9 @@ _LOG_TWO_PI = 1.8378770664093453
 
 
 class VonMises(Distribution):
-    """Angles around `loc`, with density ``exp(concentration * cos(angle - loc))``, normalized."""
+    """Von Mises distribution of angles around `loc`, with density proportional to
+    ``exp(concentration * cos(angle - loc))``.
+    """
 
     arg_constraints = {  # noqa: RUF012
         "loc": constraints.real,
@@ -56,7 +58,7 @@ class VonMises(Distribution):
 
     @no_grad()
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples: proposals until all are accepted (Best and Fisher 1979,
+        """Return samples by rejection sampling, in double precision (Best and Fisher 1979,
         doi:10.2307/2346732), in double.
         """
         shape = self._extended_shape(sample_shape)

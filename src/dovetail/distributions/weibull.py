@@ -18,7 +18,7 @@ __all__ = ["Weibull"]
 
 
 class Weibull(TransformedDistribution):
-    """``scale * e ** (1 / concentration)`` of standard exponential e."""
+    """Weibull distribution: ``scale * e ** (1 / concentration)`` for standard exponential e."""
 
     arg_constraints = {  # noqa: RUF012
         "scale": constraints.positive,

@@ -30,8 +30,8 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
 
 
 class Wishart(ExponentialFamily):
-    """Sums of `df` products ``x x'`` of normal vectors x, with a covariance, given by itself, by
-    its inverse or by its Cholesky factor.
+    """Wishart distribution: sums of `df` products ``x x'`` of normal vectors x with a covariance
+    matrix, its inverse or its Cholesky factor.
     """
 
     support = constraints.positive_definite
@@ -40,7 +40,7 @@ class Wishart(ExponentialFamily):
 
     @property
     def arg_constraints(self) -> dict[str, Any]:
-        """There are more degrees of freedom than dimensions, less one."""
+        """Constraints of the parameters: `df` is greater than the number of dimensions minus 1."""
         return {
             "covariance_matrix": constraints.positive_definite,
             "precision_matrix": constraints.positive_definite,
@@ -140,7 +140,7 @@ class Wishart(ExponentialFamily):
 
     @property
     def mode(self) -> Tensor:
-        """``(df - n - 1) * covariance_matrix``, NaN where that is none."""
+        """``(df - n - 1) * covariance_matrix``, NaN where it is not positive-definite."""
         factor = self.df - self.covariance_matrix.shape[-1] - 1
         factor = factor.masked_fill(factor <= 0, nan)
         return factor.view((*self._batch_shape, 1, 1)) * self.covariance_matrix
@@ -169,7 +169,7 @@ class Wishart(ExponentialFamily):
         return factor @ factor.mT
 
     def rsample(self, sample_shape: Sequence[int] = (), max_try_correction: Any = None) -> Tensor:
-        """Return samples; those that are singular by rounding are drawn anew, a few times."""
+        """Return samples; samples that are singular due to rounding are redrawn a few times."""
         if max_try_correction is None:
             max_try_correction = 3 if is_grad_enabled() else 10
         sample_shape = Size(sample_shape)

@@ -1,4 +1,4 @@
-"""Transforms of functions, as ``torch.func``: they take a function and return one, and may be
+"""Function transforms, as in ``torch.func``: they take a function and return a function, and may be
 nested in any order.
 
 May import `nn` and the packages below.

@@ -1,6 +1,4 @@
-"""The tensors inside a function that `functionalize` runs: each knows its memory, and by which
-views it shows it.
-"""
+"""Tensors inside a function run by `functionalize`, with their memory and the views of it."""
 
 from __future__ import annotations
 
@@ -16,11 +14,9 @@ from .replayed_views import View, laid_out
 
 
 class Memory:
-    """Stands for the memory of a tensor and its views: the value of the tensor that owns it,
-    and its changes.
+    """The memory of a tensor and its views: the value of the base tensor, and its updates.
 
-    The value keeps the strides that it has in the beginning, so that views show what they would
-    without this module.
+    The value keeps its initial strides, so that views are the same as without this module.
     """
 
     __slots__ = ("changes", "is_captured", "is_shown", "offset", "stride", "value")
@@ -36,7 +32,7 @@ class Memory:
         self.offset = value.storage_offset()
 
     def replace(self, value: Tensor) -> None:
-        """Put another value in place, laid out like the one before."""
+        """Replace the value by another one with the same strides."""
         if value.shape != self.value.shape:  # a result that was resized
             self.stride = tuple(value.stride())
         else:
@@ -46,9 +42,7 @@ class Memory:
 
 
 class FunctionalTensor(Tensor):
-    """A tensor inside a function that `functionalize` runs: it knows its memory, and by which views
-    it shows it.
-    """
+    """A tensor inside a function run by `functionalize`, with its memory and the views of it."""
 
     __torch_function__: ClassVar[Any] = disabled_torch_function_impl
 
@@ -82,7 +76,7 @@ class FunctionalTensor(Tensor):
 
     @property
     def value(self) -> Tensor:
-        """The present value of the tensor."""
+        """The current value of the tensor."""
         if self._changes != self.memory.changes:
             value = self.memory.value
             for view in self.views:
@@ -91,7 +85,7 @@ class FunctionalTensor(Tensor):
         return self._value
 
     def write(self, value: Tensor) -> None:
-        """Replace what the tensor shows, for whatever shares its memory."""
+        """Replace the value of the tensor and of all tensors that share its memory."""
         memory = self.memory
         bases = [memory.value]
         for view in self.views[:-1]:
@@ -117,13 +111,12 @@ class FunctionalTensor(Tensor):
 def strided(
     base: FunctionalTensor, size: Any, stride: Any, offset: int | None, *, copies: bool
 ) -> FunctionalTensor:
-    """Return a view of the memory of `base` as such, whatever views `base` shows it by.
+    """Return a view of the whole memory of `base`, even if `base` is a view.
 
     Raises
     ------
     RuntimeError
-        If the memory is not that of a tensor without gaps that the function knows from its first
-        element on.
+        If the memory does not belong to a known dense tensor with offset 0.
     """
     memory = base.memory
     if memory.offset or laid_out(memory.value, memory.stride) is not memory.value:
@@ -148,12 +141,12 @@ def _seen_as_strided(base: FunctionalTensor, size: Any, stride: Any, offset: int
 def resize(
     target: FunctionalTensor, size: Sequence[int], memory_format: Any, *, copies: bool
 ) -> FunctionalTensor:
-    """Give `target` another size over its memory, which grows if it must, as ``resize_`` does.
+    """Change the size of `target` over its memory, which grows if necessary, as by ``resize_``.
 
     Raises
     ------
     RuntimeError
-        If the memory has to grow, and other tensors show it.
+        If the memory has to grow and other tensors share it.
     """
     sizes = list(size)
     if sizes == list(target.shape) and memory_format is None:
@@ -189,7 +182,7 @@ def _strides(sizes: list[int], memory_format: Any) -> list[int]:
 def show_source(
     target: FunctionalTensor, source: Any, place: Sequence[Any], *, copies: bool
 ) -> FunctionalTensor:
-    """Let `target` show what `source` does, or the `place` of its memory, as ``set_`` does.
+    """Make `target` a view of `source`, or of a `place` in its memory, as by ``set_``.
 
     Parameters
     ----------

@@ -1,5 +1,4 @@
-"""Operators that do without writing and without sharing memory what others do with it, as PyTorch
-names them.
+"""Functional variants of operators that write or share memory, under PyTorch's names.
 
 For every view operator ``select.int`` there is ``select_copy.int``, whose result has memory of its
 own; for the views of a part there is ``select_scatter``, which returns the base with that part

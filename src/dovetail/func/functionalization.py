@@ -1,4 +1,4 @@
-"""`functionalize`: a function without its in-place writes, and without its views if wanted."""
+"""`functionalize`: a function without in-place writes, and optionally without views."""
 
 from __future__ import annotations
 
@@ -19,28 +19,25 @@ REMOVABLE: Final = ("mutations", "mutations_and_views")
 
 
 def functionalize(func: Callable[..., object], *, remove: str = "mutations") -> Callable[..., Any]:
-    """Return a function that computes what `func` does, without writing in place to anything that
-    it computes.
+    """Return a function equivalent to `func` without in-place writes to intermediate tensors.
 
-    Operators that write, and ``out=`` variants, become the functional ones; what other views of the
-    written memory show is computed anew from it. Modes beneath, a `TorchDispatchMode` around the
-    call, see only these. At the end what `func` wrote to its arguments is copied into them, once
-    each.
+    Operators that write and ``out=`` variants are replaced by functional ones, and other views of
+    the written memory are recomputed. A `TorchDispatchMode` around the call sees only functional
+    operators. At the end, writes of `func` to its arguments are copied into them, once each.
 
     Parameters
     ----------
     func
         Takes and returns tensors, also in lists, tuples and dicts.
     remove
-        ``'mutations'``: as said. ``'mutations_and_views'``: a view operator becomes the one that
-        copies as well: ``view_copy`` for ``view``.
+        ``'mutations'``: remove writes. ``'mutations_and_views'``: also replace view operators by
+        copying ones, such as ``view_copy`` for ``view``.
 
     Raises
     ------
     RuntimeError
-        For another `remove`. When called: if `func` writes to a tensor that is neither an argument
-        nor made by it, to one of two arguments that share memory, or to a view in which elements
-        share memory.
+        For another `remove`. When called: if `func` writes to a captured tensor, to one of two
+        arguments that share memory, or to a view with overlapping elements.
 
     Notes
     -----

@@ -26,36 +26,34 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module with other parameters and buffers in place of its own.
+    """Call a module with replaced parameters and buffers.
 
     Parameters
     ----------
     module
-        The module; afterwards it is as it was. A buffer that `forward` writes in place is written
-        in the tensor given.
+        The module, which is restored afterwards. Writes of `forward` to a buffer go to the passed
+        tensor.
     parameter_and_buffer_dicts
-        Tensors by name, as `named_parameters` and `named_buffers` give them: one dict, or a
-        sequence of dicts without common names. What has no name there keeps its own.
+        Tensors by name, as in `named_parameters` and `named_buffers`: one dict, or a sequence of
+        dicts without common names. Other parameters and buffers are unchanged.
     args
-        The positional arguments: a tuple, or one that is no tuple. Default: none.
+        The positional arguments: a tuple, or a single argument that is not a tuple. Default: none.
     kwargs
         The keyword arguments. Default: none.
     tie_weights
-        A tensor that the module has under several names is replaced under all of them. Default:
-        True.
+        Whether to replace a tensor with several names under all of them. Default: True.
     strict
-        Raise unless every parameter and buffer is given, and nothing else. Default: False.
+        Raise an error unless exactly all parameters and buffers are passed. Default: False.
 
     Returns
     -------
     object
-        What ``module(*args, **kwargs)`` returns.
+        The result of ``module(*args, **kwargs)``.
 
     Raises
     ------
     ValueError
-        If the dicts are none, have a name in common, or give different tensors for one that is
-        tied.
+        If the dicts are not dicts, have common names, or have different tensors for tied names.
     RuntimeError
         If `strict`, and names are missing or unknown.
     """
@@ -64,10 +62,10 @@ def functional_call(
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Return the parameters and the buffers of several models of one class, each stacked along a
-    new first dimension.
+    """Return the parameters and buffers of several models of the same class, stacked along a new
+    first dimension.
 
-    Mapping a `functional_call` of one of the models over them with `vmap` calls the whole ensemble.
+    To call the whole ensemble, map a `functional_call` of one model over them with `vmap`.
 
     Parameters
     ----------
@@ -77,13 +75,13 @@ def stack_module_state(models: Any) -> tuple[dict[str, Tensor], dict[str, Tensor
     Returns
     -------
     tuple
-        ``(parameters, buffers)``: by name, tensors without graph; those of parameters require grad
-        as theirs did.
+        ``(parameters, buffers)``: dicts by name of tensors without a graph; stacked parameters
+        require grad if the originals do.
 
     Raises
     ------
     RuntimeError
-        If there is no model, or they differ in class or mode.
+        If there are no models, or if they differ in class or mode.
     """
     models = list(models)
     if not models:
@@ -139,13 +137,13 @@ def _merged(dicts: object) -> dict[str, Tensor]:
 
 
 def replace_all_batch_norm_modules_(root: Module) -> Module:
-    """Let all batch norms within a module, itself included, use the statistics of each batch alone,
-    in place: running statistics are written in place, which `vmap` does not permit.
+    """Make all batch norms in a module, in place, use only the statistics of each batch: running
+    statistics are written in place, which `vmap` does not permit.
 
     Parameters
     ----------
     root
-        Returned, for convenience.
+        The module, which is also returned.
     """
     for module in root.modules():
         if isinstance(module, _BatchNorm):

@@ -1,6 +1,4 @@
-"""View operators as `functionalize` keeps them: shown anew on another value, and put back into
-one.
-"""
+"""Recorded view operators for `functionalize`: replayed on another value, or written back to it."""
 
 from __future__ import annotations
 

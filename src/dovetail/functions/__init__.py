@@ -1,1 +1,1 @@
-"""Functions at the top that are not one operator each, and the settings of a process."""
+"""Top-level functions that are not single operators, and settings of the process."""

@@ -1,4 +1,4 @@
-"""``dovetail._check`` and its kin: errors for conditions that do not hold."""
+"""``dovetail._check`` and related functions: errors for violated conditions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def _check_with(error_type: type[Exception], cond: object, message: Message = No
     Parameters
     ----------
     error_type : type
-        Of the error.
+        Type of the error.
     cond : bool
     message : callable, optional
-        Returns what the error says; called only then.
+        Function that returns the message; called only on an error.
 
     Raises
     ------
@@ -110,6 +110,6 @@ def _assert(condition: object, message: str) -> None:
 def _assert_async(
     input: Tensor, assert_msg: str = "Expected Tensor with single nonzero value, but got zero"
 ) -> None:
-    """Raise RuntimeError if the one element of a tensor is zero. The value is waited for."""
+    """Raise RuntimeError if the one element of a tensor is zero. Waits for the value."""
     if not input:
         raise RuntimeError(assert_msg)

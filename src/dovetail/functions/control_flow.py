@@ -1,5 +1,5 @@
-"""Branches and loops as functions, as ``torch.cond``: they run as they stand, and are recorded by
-autograd as what they call.
+"""Branches and loops as functions, as in ``torch.cond``: they run eagerly, and autograd records
+their inner calls.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def cond(
     pred
         A number, or a tensor of one element.
     true_fn, false_fn
-        What to call: one of them is.
+        Functions, one of which is called.
     operands
         A tuple or list of the arguments.
 

@@ -1,7 +1,8 @@
-"""``torch._foreach_*``: an operator for each tensor of a list, beside lists, numbers or one tensor.
+"""``torch._foreach_*``: an operator applied to each tensor of a list, with lists, numbers or a
+tensor as other operands.
 
-The result of each is what the operator gives for that tensor alone, so that gradients, dtypes and
-broadcasting are the operator's. Functions that end in an underscore write, and return the list.
+Each result is the operator's result for that tensor, so that gradients, dtypes and broadcasting are
+the same. Functions that end in an underscore write in place and return the list.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Return whether they were asked for with ``warn_only=True``."""
+    """Return whether deterministic operators are requested with ``warn_only=True``."""
     return _debug_mode == 1
 
 
@@ -102,7 +102,9 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """Return 0, or 1 if deterministic operators were asked for with warnings, 2 with errors."""
+    """Return 0 by default, 1 if deterministic operators are requested with warnings, and 2 with
+    errors.
+    """
     return _debug_mode
 
 
@@ -136,8 +138,8 @@ def get_float32_matmul_precision() -> str:
 
 
 def get_num_threads() -> int:
-    """Return how many threads share the work of an operator on large tensors: at first what
-    ``OMP_NUM_THREADS`` says, else the processors of this process.
+    """Return the number of threads for operators on large tensors; initially ``OMP_NUM_THREADS`` or
+    the number of processors of this process.
     """
     return dovetail_cpu.get_num_threads()
 

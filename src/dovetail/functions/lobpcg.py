@@ -1,4 +1,6 @@
-"""`lobpcg`: a few of the greatest or least eigenvalues of a symmetric matrix, by products alone."""
+"""`lobpcg`: some of the greatest or smallest eigenvalues of a symmetric matrix, using only matrix
+products.
+"""
 
 from __future__ import annotations
 

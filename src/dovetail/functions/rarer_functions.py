@@ -1,5 +1,5 @@
-"""Functions of the top level that few programs call: sequences that include their end, norms of the
-slices of a weight, the module of a device, and questions whose answer is always no.
+"""Rarely used top-level functions: inclusive ranges, norms of slices, device modules, and
+predicates that are always False.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def get_device_module(device: DeviceLike | None = None) -> ModuleType:
     Parameters
     ----------
     device
-        A device or its name. Default: that of the accelerator, else of the default device.
+        A device or its name. Default: the accelerator, or else the default device.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
 
 @overridable
 def is_distributed(input: Tensor) -> bool:
-    """Return False: a tensor lies on one device."""
+    """Return False: a tensor is on a single device."""
     return False
 
 

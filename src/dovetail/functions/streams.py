@@ -1,5 +1,5 @@
-"""Streams and events of any device, as ``torch.Stream`` and ``torch.Event``: for CUDA those of
-`dovetail.cuda`. The work of the cpu is done when a call returns.
+"""Streams and events of any device, as ``torch.Stream`` and ``torch.Event``: for CUDA, those of
+`dovetail.cuda`. Calls on the cpu are synchronous.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The names of PyTorch's symbolic numbers. Sizes are numbers here: nothing is an instance of the
-classes, and the functions compute.
+"""The names of PyTorch's symbolic numbers. Sizes are plain numbers here: the classes have no
+instances, and the functions compute values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Functions of the top level that run no operator: what shapes and dtypes give, and the names of
-classes.
-"""
+"""Top-level functions that run no operator: queries of shapes and dtypes, and class names."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     Parameters
     ----------
     *shapes
-        Shapes as tuples of ints; an int stands for a shape of one dimension.
+        Shapes as tuples of ints; an int is a shape with one dimension.
 
     Returns
     -------

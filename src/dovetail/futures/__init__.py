@@ -1,4 +1,4 @@
-"""Values that are there later, as ``torch.futures``: `Future`, `collect_all`, `wait_all`."""
+"""Values that are set later, as in ``torch.futures``: `Future`, `collect_all`, `wait_all`."""
 
 from __future__ import annotations
 
@@ -151,12 +151,12 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: Sequence[Future[object]]) -> Future[list[Future[Any]]]:
-    """Return the future of all of them, which is done when the last one is.
+    """Return a future that is done when all `futures` are done.
 
     Parameters
     ----------
     futures
-        May have errors: they are raised where their own values are asked for.
+        Futures; their errors are raised on access to their values.
     """
     together: Future[list[Future[Any]]] = Future()
     given = list(futures)
@@ -178,7 +178,7 @@ def collect_all(futures: Sequence[Future[object]]) -> Future[list[Future[Any]]]:
 
 
 def wait_all(futures: Sequence[Future[object]]) -> list[Any]:
-    """Return the values of all of them, once they are there; the first error is raised."""
+    """Wait for all `futures`, and return their values; the first error is raised."""
     return [each.value() for each in collect_all(futures).wait()]
 
 

@@ -45,21 +45,21 @@ def _assert_is_none(value: object, msg: str) -> None:
 
 
 class Tracer(TracerBase):
-    """Traces a program to a graph. Subclasses decide which modules are entered.
+    """Traces a program to a graph. Subclasses decide which modules to trace into.
 
     Parameters
     ----------
     autowrap_modules
-        Modules whose functions are kept whole where they get proxies.
+        Modules whose functions are recorded as single calls for proxy arguments.
     autowrap_functions
         More such functions.
     param_shapes_constant
-        Not supported: shapes of parameters are those that they have.
+        Accepted and ignored: shapes of parameters are always constant.
 
     Attributes
     ----------
     root
-        The module that is traced.
+        The traced module.
     """
 
     def __init__(
@@ -86,15 +86,15 @@ class Tracer(TracerBase):
     # -- what subclasses change ------------------------------------------------------------------
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
-        """Tell whether the calls of a module are kept whole: those of the library are, but for
-        `Sequential`.
+        """Return whether a module is recorded as a single call: True for the library's modules
+        except `Sequential`.
         """
         return m.__module__.startswith("dovetail.nn") and not isinstance(m, Sequential)
 
     def call_module(
         self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Return what a call of a submodule returns: a proxy, or what its forward returns.
+        """Return the result of calling a submodule: a proxy, or the result of its forward.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class Tracer(TracerBase):
             self.module_stack = known
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
-        """Return the value of an attribute of a module: of a parameter what stands for it."""
+        """Return the value of an attribute of a module; for a parameter, a proxy."""
         if isinstance(attr_val, Parameter):
             for name, parameter in self.root.named_parameters():
                 if parameter is attr_val:
@@ -146,8 +146,8 @@ class Tracer(TracerBase):
         name: str | None = None,
         type_expr: Any = None,
     ) -> Node:
-        """Add a node, with the modules around it in its ``meta``; warn where a mode is in force
-        that no graph has.
+        """Add a node, with the modules around it in its ``meta``; warn if a mode is active that
+        graphs cannot represent.
         """
         if self._modes is not None and self._modes != _modes_in_force():
             self._modes = None
@@ -162,7 +162,7 @@ class Tracer(TracerBase):
         return node
 
     def create_arg(self, a: object) -> Argument:
-        """Return an argument as nodes have it: tensors become attributes of the root.
+        """Convert an argument for a node: tensors become attributes of the root.
 
         Raises
         ------
@@ -207,13 +207,13 @@ class Tracer(TracerBase):
         Parameters
         ----------
         concrete_args
-            Values of parameters for which the graph is to hold: the graph checks them. Nested ones
-            may have `PH` for what stays a parameter.
+            Fixed values of parameters, which the graph checks. `PH` in a nested value keeps a
+            parameter.
 
         Raises
         ------
         TraceError
-            If the program asks for values.
+            If the program depends on values.
         """
         if isinstance(root, Module):
             self.root = root
@@ -247,19 +247,19 @@ class Tracer(TracerBase):
         is_module: bool,
         concrete_args: Mapping[str, object] | None = None,
     ) -> tuple[Callable[..., Any], list[Any]]:
-        """Return a function that takes everything by position, and what stands for its parameters.
+        """Return a function with positional parameters only, and the proxies for its parameters.
 
         Parameters
         ----------
         is_module
-            The first one is the root.
+            Whether the first parameter is the root module.
 
         Raises
         ------
         RuntimeError
             For a method without a first parameter.
         TraceError
-            For a decorated function that takes any arguments: those of its decorator are not known.
+            For a decorated function with variadic arguments, whose parameters are unknown.
         """
         function = inspect.unwrap(root_fn)
         code = function.__code__
@@ -372,19 +372,19 @@ def _modes_in_force() -> tuple[bool, ...]:
 def symbolic_trace(
     root: Module | Callable[..., object], concrete_args: Mapping[str, object] | None = None
 ) -> GraphModule:
-    """Return a module that does what a module or function does, with a graph that can be changed.
+    """Return an equivalent module with an editable graph.
 
     Parameters
     ----------
     root
-        What is called once, with proxies for its arguments.
+        Module or function, which is called once with proxies.
     concrete_args
         As for `Tracer.trace`.
 
     Raises
     ------
     TraceError
-        If it asks for values: ``if x.sum() > 0``.
+        If the program depends on values, as in ``if x.sum() > 0``.
 
     Examples
     --------

@@ -22,7 +22,7 @@ class Graph:
     owning_module
         The module whose attributes and submodules the nodes name.
     tracer_cls, tracer_extras
-        The class of the tracer that made it, and what it needs beside.
+        The class of the tracer that created the graph, and its extra data.
 
     Examples
     --------
@@ -56,12 +56,12 @@ class Graph:
         return Nodes(self)
 
     def output_node(self) -> Node:
-        """Return the node that returns.
+        """Return the output node.
 
         Raises
         ------
         StopIteration
-            If there is none.
+            If there is no such node.
         """
         for node in reversed(self.nodes):
             if node.op == "output":
@@ -69,12 +69,12 @@ class Graph:
         raise StopIteration("the graph has no output: give it one with Graph.output")
 
     def find_nodes(self, *, op: str, target: Target | None = None, sort: bool = True) -> list[Node]:
-        """Return the nodes that do `op`, those with `target` alone if it is given, in order."""
+        """Return the nodes with this `op`, and with this `target` if passed, in order."""
         found = [each for each in self.nodes if each.op == op]
         return found if target is None else [each for each in found if each.target == target]
 
     def places(self) -> dict[Node, int]:
-        """Return the place of every node."""
+        """Return the position of every node."""
         if self._places is None:
             self._places = {node: place for place, node in enumerate(self.nodes)}
         return self._places
@@ -90,21 +90,21 @@ class Graph:
         name: str | None = None,
         type_expr: object = None,
     ) -> Node:
-        """Add a node at the place where nodes are inserted: the end, at first.
+        """Add a node at the insertion point, which is initially the end.
 
         Parameters
         ----------
         op, target, args, kwargs
             As for `Node`.
         name
-            The name that it gets, with a number behind it where that is taken.
+            The name of the node; a number is appended if it is already used.
         type_expr
             Its annotation.
 
         Raises
         ------
         AssertionError
-            For an `op` that there is not.
+            For an unknown `op`.
         """
         args, kwargs = () if args is None else args, {} if kwargs is None else kwargs
         if not isinstance(args, tuple):
@@ -126,15 +126,15 @@ class Graph:
         Parameters
         ----------
         name
-            With one or two stars before it for those that take all other arguments.
+            Name of the parameter, prefixed by one or two stars for variadic parameters.
         default_value
-            Its default, if it is given.
+            Its default value, if any.
         """
         args = () if default_value is ... else (default_value,)
         return self.create_node("placeholder", name, args, {}, type_expr=type_expr)
 
     def get_attr(self, qualified_name: str, type_expr: object = None) -> Node:
-        """Add the reading of an attribute of the owning module: ``'layers.0.weight'``."""
+        """Add access to an attribute of the owning module: ``'layers.0.weight'``."""
         return self.create_node("get_attr", qualified_name, (), {}, type_expr=type_expr)
 
     def call_module(
@@ -169,7 +169,7 @@ class Graph:
         return self.create_node("call_function", the_function, args, kwargs, name, type_expr)
 
     def output(self, result: Argument, type_expr: object = None) -> Node:
-        """Add the return of `result`, in which nodes stand for their results."""
+        """Add the return of `result`, in which nodes represent their results."""
         return self.create_node("output", "output", (result,), {}, type_expr=type_expr)
 
     def node_copy(
@@ -180,7 +180,7 @@ class Graph:
         Parameters
         ----------
         arg_transform
-            Returns for a node in its arguments the one of this graph.
+            Function that maps a node in the arguments to a node of this graph.
         """
         args = map_arg(node.args, arg_transform)
         kwargs = map_arg(node.kwargs, arg_transform)
@@ -191,14 +191,15 @@ class Graph:
     def graph_copy(
         self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False
     ) -> Any:
-        """Add copies of all nodes of `g` but the output, and return what that returns.
+        """Add copies of all nodes of `g` except the output node, and return the value that it
+        returns.
 
         Parameters
         ----------
         val_map
-            Nodes of `g` and those that stand for them; gets the copies.
+            Mapping from nodes of `g` to their copies; updated in place.
         return_output_node
-            Return the output of `g` as well.
+            Also return the output node of `g`.
         """
         for node in g.nodes:
             if node in val_map:
@@ -212,15 +213,17 @@ class Graph:
     # -- places of new nodes ---------------------------------------------------------------------
 
     def inserting_before(self, n: Node | None = None) -> Any:
-        """Add nodes before `n`, without it at the start; as a context, within it alone."""
+        """Set the insertion point before `n`, or at the start without `n`; as a context manager,
+        only inside the block.
+        """
         if n is None:
             return self._inserting(self._root.next.prepend if self._members else None)
         self._require_own(n)
         return self._inserting(n.prepend)
 
     def inserting_after(self, n: Node | None = None) -> Any:
-        """Add nodes behind `n`, each before those that were added so; without it at the end. As a
-        context, within it alone.
+        """Set the insertion point after `n`, or at the end without `n`; as a context manager, only
+        inside the block.
         """
         if n is None:
             return self._inserting(self._root.prepend)
@@ -237,12 +240,12 @@ class Graph:
     # -- changes ---------------------------------------------------------------------------------
 
     def erase_node(self, to_erase: Node) -> None:
-        """Take a node out whose result no other takes.
+        """Remove a node without users.
 
         Raises
         ------
         RuntimeError
-            If nodes take its result, or it is of another graph.
+            If the node has users, or belongs to another graph.
         """
         if to_erase.users:
             raise RuntimeError(
@@ -264,14 +267,14 @@ class Graph:
         is_impure_node: Callable[[Node], bool] | None = None,
         ignore_impure_random: bool = False,
     ) -> bool:
-        """Take out the nodes whose results nothing takes, and tell whether there were any.
+        """Remove nodes without users, and return whether there were any.
 
         Parameters
         ----------
         is_impure_node
-            Tells which have to stay; else `Node.is_impure` does.
+            Predicate for nodes to keep. Default: `Node.is_impure`.
         ignore_impure_random
-            Those that draw random numbers do not have to stay.
+            Whether to remove unused random operators too.
         """
         self.lint()
         changed = False
@@ -289,13 +292,13 @@ class Graph:
         return changed
 
     def lint(self) -> None:
-        """Check that nodes stand behind those that they take, that names are there once, and that
-        the owning module has what is named.
+        """Check that nodes come after their arguments, that names are unique, and that targets
+        exist in the owning module.
 
         Raises
         ------
         RuntimeError
-            For what does not hold.
+            If a check fails.
         """
         seen: dict[Node, None] = {}
         names: dict[str, Node] = {}
@@ -325,17 +328,17 @@ class Graph:
     # -- what it is ------------------------------------------------------------------------------
 
     def python_code(self, root_module: str, **options: Any) -> PythonCode:
-        """Return the source of the graph as a function, and what its names mean.
+        """Return the source of the graph as a function, and the values of its global names.
 
         Parameters
         ----------
         root_module
-            The name of the parameter whose attributes and submodules the nodes name.
+            The name of the parameter that holds the attributes and submodules.
         """
         return self._codegen.source_of(self, root_module)
 
     def set_codegen(self, codegen: CodeGen) -> None:
-        """Let `codegen` write the source."""
+        """Use `codegen` to write the source."""
         self._codegen = codegen
 
     def process_inputs(self, *args: Any) -> Any:
@@ -343,7 +346,7 @@ class Graph:
         return self._codegen.process_inputs(*args)
 
     def process_outputs(self, out: object) -> Any:
-        """Return what a call returns for what the graph does."""
+        """Return the result of a call from the result of the graph."""
         return self._codegen.process_outputs(out)
 
     def print_tabular(self) -> None:

@@ -31,8 +31,8 @@ class GraphModule(Module):
     Parameters
     ----------
     root
-        A module, or a dict from dotted names to modules and attributes: those that nodes name
-        are copied from it.
+        A module, or a dict from dotted names to modules and attributes; the targets of nodes are
+        copied from it.
     graph
         The graph; it is copied if another module has it already.
     class_name
@@ -41,7 +41,7 @@ class GraphModule(Module):
     Raises
     ------
     RuntimeError
-        For a root of another kind, and for a dict that lacks a name of a node.
+        For a root of another type, or for a dict that lacks a target.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class GraphModule(Module):
     code
         The source of the forward.
     meta
-        A dict for notes of passes.
+        A dict for metadata of passes.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -106,7 +106,7 @@ class GraphModule(Module):
         return self._code
 
     def recompile(self) -> PythonCode:
-        """Write the forward anew, after the graph has changed, and return its source."""
+        """Regenerate the forward after a change of the graph, and return its source."""
         form = self._graph._codegen
         if isinstance(form, TreeCodeGen):
             self._in_spec, self._out_spec = form.in_spec, form.out_spec
@@ -118,7 +118,9 @@ class GraphModule(Module):
     # -- submodules ------------------------------------------------------------------------------
 
     def add_submodule(self, target: str, m: Module) -> bool:
-        """Put a module at a path, with new modules between; tell whether that was possible."""
+        """Add a module at a path, creating intermediate modules; return whether this was
+        possible.
+        """
         *above, last = target.split(".")
         module: Any = self
         for name in above:
@@ -129,7 +131,7 @@ class GraphModule(Module):
         return True
 
     def delete_submodule(self, target: str) -> bool:
-        """Take out the module at a path; tell whether there was one."""
+        """Remove the module at a path; return whether there was one."""
         *above, last = target.split(".")
         module: Any = self
         for name in above:
@@ -142,7 +144,7 @@ class GraphModule(Module):
         return True
 
     def delete_all_unused_submodules(self) -> None:
-        """Take out the modules that no node names."""
+        """Remove the modules that no node uses."""
         used: set[str] = set()
         for name, node in _targets(self._graph).items():
             parts = name.split(".")
@@ -177,14 +179,14 @@ class GraphModule(Module):
         return {name: value for name, value in self.__dict__.items() if name != "_graph"}
 
     def to_folder(self, folder: str | Path, module_name: str = "FxModule") -> None:
-        """Write the module as a package: its source, and what it has.
+        """Write the module as a package: its source and its data.
 
         Parameters
         ----------
         folder
-            Made if it is not there.
+            The folder, which is created if necessary.
         module_name
-            The class in it.
+            Name of the class.
         """
         place = Path(folder)
         place.mkdir(exist_ok=True, parents=True)

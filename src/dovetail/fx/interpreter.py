@@ -24,14 +24,14 @@ class Interpreter:
     module
         The module whose graph is run; without `graph` it is a GraphModule.
     garbage_collect_values
-        Let go of each result behind the last node that takes it.
+        Free each result after its last use.
     graph
-        The graph, if it is another than that of `module`.
+        The graph, if it is not the graph of `module`.
 
     Attributes
     ----------
     env
-        The results of the nodes that were run.
+        The results of executed nodes.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Interpreter:
         initial_env: dict[Node, object] | None = None,
         enable_io_processing: bool = True,
     ) -> Any:
-        """Run the graph and return what it returns.
+        """Run the graph and return its result.
 
         Parameters
         ----------
@@ -62,12 +62,12 @@ class Interpreter:
         initial_env
             Results of nodes that are not run.
         enable_io_processing
-            Take nested arguments apart, if the graph does.
+            Whether to flatten nested arguments, if the graph does.
 
         Raises
         ------
         Exception
-            What a node raises, with a note of the node behind its message.
+            Any exception of a node, with a note that names the node.
         """
         self.env = {} if initial_env is None else initial_env
         if enable_io_processing:
@@ -147,12 +147,12 @@ class Interpreter:
         return args[0]
 
     def fetch_attr(self, target: str) -> Any:
-        """Return what the module has at a path.
+        """Return the attribute of the module at a path.
 
         Raises
         ------
         RuntimeError
-            If it has nothing there.
+            If there is no such attribute.
         """
         found: Any = self.module
         names = target.split(".")
@@ -176,7 +176,7 @@ class Interpreter:
         Raises
         ------
         RuntimeError
-            For a node that was not run.
+            For a node that has not run.
         """
 
         def value_of(node: Node) -> Any:
@@ -191,7 +191,7 @@ class Interpreter:
 
 
 class Transformer(Interpreter):
-    """Makes another graph of one: what its methods do with proxies is recorded.
+    """Transforms a graph: the operations of its methods on proxies are recorded in a new graph.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ class Transformer(Interpreter):
         return Proxy(self.new_graph.placeholder(str(target), default_value=default), self.tracer)
 
     def get_attr(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Proxy:
-        """Add the reading of an attribute to the new graph."""
+        """Add access to an attribute to the new graph."""
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
     def call_module(

@@ -22,28 +22,28 @@ OPS: Final = (
 
 
 class Node:
-    """A step of a graph: what it does, to what, with which arguments. Made by `Graph.create_node`.
+    """A step of a graph: its operation, target and arguments. Created by `Graph.create_node`.
 
     Attributes
     ----------
     graph
-        The graph that it is in.
+        The graph of the node.
     name
-        The name of its result, of no other node of the graph.
+        The name of its result, unique in the graph.
     op
         ``'placeholder'``, ``'get_attr'``, ``'call_function'``, ``'call_method'``,
         ``'call_module'`` or ``'output'``.
     target
-        The function; the name of the method, of the module or attribute, of the parameter.
+        The function, or the name of the method, module, attribute or parameter.
     args, kwargs
-        Its arguments, in which nodes stand for their results. Lists and dicts in them cannot be
-        changed; assign others.
+        Its arguments, in which nodes represent their results. Lists and dicts in them are
+        immutable; assign new ones.
     users
-        The nodes that take its result, as a dict with values of None.
+        The nodes that use its result, as a dict with values None.
     type
         An annotation, or None.
     meta
-        What passes note, in a dict.
+        A dict for metadata of passes.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Node:
 
     @property
     def all_input_nodes(self) -> list[Node]:
-        """The nodes in the arguments, each once."""
+        """The unique nodes in the arguments."""
         return list(self._input_nodes)
 
     def _set(self, args: Iterable[Argument], kwargs: dict[str, Argument]) -> None:
@@ -124,13 +124,13 @@ class Node:
             each.users[self] = None
 
     def update_arg(self, idx: int, arg: Argument) -> None:
-        """Let `arg` be the positional argument at `idx`."""
+        """Set the positional argument at `idx` to `arg`."""
         args = list(self._args)
         args[idx] = arg
         self.args = tuple(args)
 
     def insert_arg(self, idx: int, arg: Argument) -> None:
-        """Put `arg` before the positional argument at `idx`.
+        """Insert `arg` before the positional argument at `idx`.
 
         Raises
         ------
@@ -142,11 +142,11 @@ class Node:
         self.args = (*self._args[:idx], arg, *self._args[idx:])
 
     def update_kwarg(self, key: str, arg: Argument) -> None:
-        """Let `arg` be the keyword argument `key`."""
+        """Set the keyword argument `key` to `arg`."""
         self.kwargs = {**self._kwargs, key: arg}
 
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
-        """Take `new_input` wherever the arguments have `old_input`."""
+        """Replace `old_input` by `new_input` in the arguments."""
 
         def other(node: Node) -> Node:
             return new_input if node is old_input else node
@@ -160,24 +160,24 @@ class Node:
         *,
         propagate_meta: bool = False,
     ) -> list[Node]:
-        """Let the nodes that take this one's result take that of `replace_with`.
+        """Replace this node by `replace_with` in all its users.
 
         Parameters
         ----------
         delete_user_cb
-            Tells whether a user is changed.
+            Predicate for the users to change.
         propagate_meta
-            Give `replace_with` the ``meta`` of this node.
+            Whether to copy the ``meta`` of this node to `replace_with`.
 
         Returns
         -------
         list of Node
-            The users that there were.
+            The previous users.
 
         Raises
         ------
         AssertionError
-            If `propagate_meta` is given and `replace_with` has a ``meta``.
+            If `propagate_meta` is True and `replace_with` already has a ``meta``.
         """
         if propagate_meta:
             if replace_with.meta:
@@ -196,12 +196,12 @@ class Node:
 
     @property
     def next(self) -> Node:
-        """The node behind it; behind the last one the root, which is no step."""
+        """The next node; after the last one, the root, which is not a step."""
         return self._next
 
     @property
     def prev(self) -> Node:
-        """The node before it; before the first one the root, which is no step."""
+        """The previous node; before the first one, the root, which is not a step."""
         return self._prev
 
     def prepend(self, x: Node) -> None:
@@ -216,7 +216,7 @@ class Node:
         x._next, self._prev = self, x
 
     def append(self, x: Node) -> None:
-        """Move `x`, a node of the same graph, behind this node."""
+        """Move `x`, a node of the same graph, after this node."""
         self._next.prepend(x)
 
     def _unlink(self) -> None:
@@ -226,7 +226,7 @@ class Node:
 
     @property
     def stack_trace(self) -> str | None:
-        """The lines of the program that made it, if its tracer recorded them."""
+        """The stack trace of its creation, if the tracer recorded it."""
         return self.meta.get("stack_trace")
 
     @stack_trace.setter
@@ -234,12 +234,12 @@ class Node:
         self.meta["stack_trace"] = trace
 
     def is_impure(self, impure_random: bool = True) -> bool:
-        """Tell whether it has to stay where nothing takes its result.
+        """Return whether the node must be kept even if it has no users.
 
         Parameters
         ----------
         impure_random
-            Operators that draw random numbers have to.
+            Whether random operators count as impure.
         """
         if self.op in ("placeholder", "output"):
             return True
@@ -263,14 +263,14 @@ class Node:
         *,
         include_tensor_metadata: bool = False,
     ) -> str | None:
-        """Return the line of the node in the text of its graph; for the output that of a return.
+        """Return the line of the node in the text of its graph; for the output node, a return line.
 
         Parameters
         ----------
         placeholder_names, maybe_return_typename
-            Lists that get the names of parameters, and the annotation of the result.
+            Lists that receive the names of parameters and the annotation of the result.
         include_tensor_metadata
-            Name shapes and dtypes that a pass has noted.
+            Whether to include shapes and dtypes recorded by a pass.
         """
         kind = f": {type_text(self.type)} " if self.type is not None else ": "
         uses = f"[num_users={len(self.users)}]"
@@ -339,12 +339,12 @@ class _Change(NamedTuple):
 
 
 def map_aggregate(a: Argument, fn: Callable[[Argument], Argument]) -> Argument:
-    """Return `a` with what `fn` returns for everything in its tuples, lists, dicts and slices."""
+    """Return `a` with `fn` applied to all leaves in its tuples, lists, dicts and slices."""
     return _Change(fn)(a)
 
 
 def map_arg(a: Argument, fn: Callable[[Node], Argument]) -> Argument:
-    """Return `a` with what `fn` returns for the nodes in its tuples, lists, dicts and slices."""
+    """Return `a` with `fn` applied to the nodes in its tuples, lists, dicts and slices."""
     if not callable(fn):
         raise AssertionError("torch.fx.map_arg(a, fn): fn must be a callable")
     return _Change(lambda each: fn(each) if isinstance(each, Node) else each)(a)

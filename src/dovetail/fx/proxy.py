@@ -155,14 +155,14 @@ class GraphAppendingTracer(TracerBase):
 
 
 class Proxy:
-    """Stands for the result of a node while a program is traced; what is done with it is recorded.
+    """Placeholder for the result of a node during tracing; operations on it are recorded.
 
     Parameters
     ----------
     node
         The node.
     tracer
-        Makes the nodes of calls; without it they are added to the graph of `node`.
+        Tracer that creates nodes; by default, nodes are added to the graph of `node`.
     """
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
@@ -194,7 +194,7 @@ class Proxy:
         return self.tracer.to_bool(self)
 
     def keys(self) -> Any:
-        """Return what stands for the keys, for ``**proxy``."""
+        """Return a proxy for the keys, for ``**proxy``."""
         return self.tracer.keys(self)
 
     def __len__(self) -> NoReturn:

@@ -15,7 +15,7 @@ _side_effects: Final[set[Any]] = {_assert, _assert_async}
 
 
 def has_side_effect(fn: Callable[..., object]) -> Callable[..., Any]:
-    """Note that calls of `fn` stay where nothing takes their result, and return it."""
+    """Mark `fn` as having side effects, so that unused calls are kept; returns `fn`."""
     _side_effects.add(fn)
     return fn
 

@@ -51,7 +51,7 @@ class CodeGen:
         return args
 
     def process_outputs(self, outputs: object) -> Any:
-        """Return what a call returns for what the graph does."""
+        """Return the result of a call from the result of the graph."""
         return outputs
 
     def gen_fn_def(
@@ -63,7 +63,7 @@ class CodeGen:
         return f"def forward({', '.join(free_vars)}){maybe_return_annotation}:"
 
     def generate_output(self, output_args: object, source: Callable[..., str]) -> str:
-        """Return the statement that returns."""
+        """Return the return statement."""
         return f"return {source(output_args)}"
 
     def source_of(self, graph: object, root_module: str) -> PythonCode:

@@ -51,22 +51,22 @@ class ReplacedPatterns:
 
 
 def replace_pattern(gm: GraphModule, pattern: Pattern, replacement: Pattern) -> list[Match]:
-    """Put the steps of `replacement` wherever a module does those of `pattern`.
+    """Replace each occurrence of `pattern` in a module by `replacement`.
 
-    Places are looked for from the end of the graph on; they do not overlap, and nothing outside
-    takes results from within.
+    Matches are searched from the end of the graph; they do not overlap, and inner results have no
+    outside users.
 
     Parameters
     ----------
     gm
-        Is changed.
+        The module, changed in place.
     pattern, replacement
         Functions, or graphs, with as many parameters.
 
     Returns
     -------
     list of Match
-        What was replaced, in the order of the graph.
+        The matches, in graph order.
 
     Examples
     --------

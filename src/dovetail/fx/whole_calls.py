@@ -26,7 +26,7 @@ _wrapped: Final[dict[tuple[int, str], dict[str, Any]]] = {}
 
 
 def wrap(fn_or_name: _F) -> _F:
-    """Keep the calls of a function whole that are made in the module that calls this.
+    """Record calls of a function in the calling module as single calls.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Single nodes in an explanation of gradients: name, place, saved ranges, and what to do."""
+"""Nodes in an explanation of gradients: name, location, ranges of saved values, and remedy."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def name_of(node: Node | None) -> str:
 
 
 def recorded_at(node: Node | None) -> str:
-    """Return `` (recorded at file:line)`` if anomaly mode noted it; ``node.metadata`` would make
-    what is not there.
+    """Return `` (recorded at file:line)`` if anomaly mode noted it; ``node.metadata`` would create
+    the entry.
     """
     noted = None if node is None or node._node_hooks is None else node._node_hooks.metadata
     stack = (noted or {}).get("traceback_", ())
@@ -75,7 +75,7 @@ _OURS = tuple(
 
 
 def how_to_find_lines(node: Node) -> str:
-    """Return how to learn where a node was recorded; empty if that is known."""
+    """Return a hint how to find the source line of a node; empty if the line is known."""
     return (
         ""
         if recorded_at(node)

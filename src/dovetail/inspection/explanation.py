@@ -1,6 +1,4 @@
-"""``dovetail.explain``: which kernels a call would run, also of modules and by the names of
-functions.
-"""
+"""``dovetail.explain``: the kernels of a call of an operator, a function, a module or a name."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ def explain(op: object, /, *args: Any, **kwargs: Any) -> Explanation | FunctionE
 
 
 def explain(op: object, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExplanation:
-    """Say which kernels a call would run, and why, without running them.
+    """Explain which kernels a call would run, and why, without running them.
 
     Parameters
     ----------
@@ -51,27 +49,27 @@ def explain(op: object, /, *args: Any, **kwargs: Any) -> Explanation | FunctionE
     Returns
     -------
     Explanation
-        Of an operator: its keys, kernels and route; of a composite also what it calls.
+        For an operator: its keys, kernels and route; for a composite, also its inner calls.
     FunctionExplanation
-        Of a function or module: the operators that it calls, as a tree.
+        For a function or module: the operators that it calls, as a tree.
 
     Raises
     ------
     RuntimeError
-        If there is no such operator or name, or the arguments do not fit the schema.
+        If there is no such operator or name, or if the arguments do not match the schema.
     TypeError
-        If it is nothing that can be explained.
+        If the object cannot be explained.
 
     Notes
     -----
-    What a composite, function or module calls is found by calling it on the meta device, on tensors
-    that have shapes but no data. So the tensors and the parameters stay as they are, and no kernel
-    runs on them; what a function does besides (printing, hooks, counting, calls on tensors that it
-    captured or makes on another device) it does. What depends on data ends the tree, which says so.
+    A composite, function or module is called on meta tensors, which have shapes but no data, to
+    find its inner calls. So the tensors and parameters are not changed, and no kernel runs on them.
+    Other effects of a function (printing, hooks, calls on tensors that it captured or creates on
+    another device) do occur. The tree ends at operations that depend on data.
 
     An operator on CUDA tensors is called once on copies of them, unless it draws random numbers, to
-    list the kernels that it launches (`Explanation.launches`). Those of a function or a module are
-    listed by `tracing`.
+    list the kernels that it launches (`Explanation.launches`). `tracing` lists those of a function
+    or a module.
 
     Examples
     --------

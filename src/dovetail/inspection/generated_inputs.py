@@ -1,6 +1,4 @@
-"""Example arguments for any operator, made from its schema: for checks that go through a whole
-library.
-"""
+"""Example arguments for any operator, generated from its schema, for checks of a whole library."""
 
 from __future__ import annotations
 

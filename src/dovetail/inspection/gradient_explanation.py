@@ -1,4 +1,4 @@
-"""`explain_grad`: why a gradient is None, zero, nan or infinite, and what to do about it."""
+"""`explain_grad`: the reason why a gradient is None, zero, nan or infinite, and a remedy."""
 
 from __future__ import annotations
 

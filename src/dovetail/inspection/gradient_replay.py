@@ -1,4 +1,4 @@
-"""Running a backward again to see what each node makes of its gradients."""
+"""Replay of a backward that records the gradients of each node."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Reading an autograd graph into plain vertices and edges, without recursion and without changing
-it.
+"""Conversion of an autograd graph to vertices and edges, without recursion and without changing the
+graph.
 """
 
 from __future__ import annotations

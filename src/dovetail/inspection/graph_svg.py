@@ -1,4 +1,4 @@
-"""A graph as SVG: one standalone file, no script, no font, no style from elsewhere."""
+"""A graph as a standalone SVG file without scripts or external fonts and styles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examining an installation: versions, plugins, devices, environment, NumPy's BLAS, bytecode,
+"""Checks of an installation: versions, plugins, devices, environment, NumPy's BLAS, bytecode,
 registrations.
 """
 

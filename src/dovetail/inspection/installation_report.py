@@ -38,9 +38,9 @@ _WIDTH: Final = 16
 
 def installation_report() -> str:
     """Return the versions, plugins, compiled parts, BLAS and threads of this installation, the
-    reasons for which routes of this process are Python, and what `examine` finds.
+    reasons why routes of this process are not compiled, and the findings of `examine`.
 
-    It has no path of the user's home and no environment variable of others.
+    It contains no paths in the home directory and no unrelated environment variables.
     """
     findings = examine()
     _call_some_operators()

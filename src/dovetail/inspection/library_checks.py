@@ -1,6 +1,4 @@
-"""Checking all operators of a library: do schema, kernels, shape rules and derivatives fit
-together?
-"""
+"""Checks of all operators of a library: consistency of schema, kernels and rules."""
 
 from __future__ import annotations
 

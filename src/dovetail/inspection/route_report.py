@@ -1,4 +1,4 @@
-"""Which routes of a library are programs of compiled code, and why the others are Python text."""
+"""Report of the compiled routes of a library, and of the reasons why others are Python."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ..testing import OpInfo, op_infos
 
 
 class RouteReport(NamedTuple):
-    """Routes of the samples of operators.
+    """Statistics of the routes of the samples of operators.
 
     Attributes
     ----------
     operators
-        The number of operators that were called.
+        The number of called operators.
     programs
-        The number of routes that became programs.
+        The number of compiled routes.
     refused
-        The reasons for which the others are Python text, with the number of routes.
+        The reasons why other routes are Python, with the number of routes.
     """
 
     operators: int
@@ -34,7 +34,7 @@ class RouteReport(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The part of the routes that are programs; 1 without routes."""
+        """The fraction of compiled routes; 1 without routes."""
         count = self.programs + self.refused.total()
         return self.programs / count if count else 1.0
 
@@ -50,16 +50,17 @@ class RouteReport(NamedTuple):
 
 
 def route_report(namespace: str, samples: int = 4, step: int = 1) -> RouteReport:
-    """Call the operators of a library on their samples on the cpu, and count what their routes are.
+    """Call the operators of a library on their samples on the cpu, and count compiled and Python
+    routes.
 
     Parameters
     ----------
     namespace
-        Of the operators, which are described by `OpInfo`.
+        The namespace of the operators, which need `OpInfo`.
     samples
-        The number of samples of each, called without gradients and with.
+        The number of samples of each operator, called without and with gradients.
     step
-        Take one of so many operators. Default: all.
+        Use only every `step`-th operator. Default: all.
 
     Raises
     ------

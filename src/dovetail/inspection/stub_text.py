@@ -1,5 +1,5 @@
-"""Stubs of ``dovetail.ops.<namespace>`` for editors and type checkers, written from the schemas
-that are registered.
+"""Stubs of ``dovetail.ops.<namespace>`` for editors and type checkers, generated from the
+registered schemas.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`draw_tensor`: a tensor as HTML, with a line for one dimension and a picture for two."""
+"""`draw_tensor`: a tensor as HTML, with a line for one dimension and an image for two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`trace`: the sum of the diagonal, and the name that `tracing` had before."""
+"""`trace`: the sum of the diagonal, and the old name of `tracing`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The names of ``torch.jit`` that programs use: `trace` records the calls of a function, decorators
-return their function, and what would need a compiler raises.
+"""The names of ``torch.jit``: `trace` records the calls of a function, decorators return the
+function unchanged, and functions that need a compiler raise NotImplementedError.
 """
 
 from __future__ import annotations
@@ -68,21 +68,21 @@ _isinstance = isinstance
 
 
 class Error(RuntimeError):
-    """The error of a compiled program: it is not raised."""
+    """The error of compiled programs; never raised."""
 
 
 def script(obj: object, *arguments: Any, **options: Any) -> Any:
-    """Return a function, class or module as it is."""
+    """Return a function, class or module unchanged."""
     return uncompiled(obj)
 
 
 def script_method(fn: Callable[..., object]) -> Any:
-    """Return `fn`, which runs as it stands."""
+    """Return `fn` unchanged."""
     return uncompiled(fn)
 
 
 def script_if_tracing(fn: Callable[..., object]) -> Any:
-    """Return `fn`, whose calls are traced as they are made."""
+    """Return `fn` unchanged; its calls are traced."""
     return fn
 
 
@@ -98,22 +98,22 @@ _overload_method = _overload
 
 
 def export(fn: Callable[..., object]) -> Any:
-    """Return `fn`, a method that a compiler would keep."""
+    """Return `fn` unchanged."""
     return fn
 
 
 def interface(obj: object) -> Any:
-    """Return a class as it is."""
+    """Return a class unchanged."""
     return obj
 
 
 def ignore(drop: object = False, **options: Any) -> Any:
-    """Return the function that a compiler would leave to Python; also ``@ignore(drop=True)``."""
+    """Return the function unchanged; also usable as ``@ignore(drop=True)``."""
     return drop if callable(drop) else _same
 
 
 def unused(fn: Callable[..., object]) -> Any:
-    """Return `fn`, which a compiler would leave out."""
+    """Return `fn` unchanged."""
     return fn
 
 
@@ -122,17 +122,17 @@ def _same(function: Callable[..., object]) -> Any:
 
 
 def is_scripting() -> bool:
-    """Return False: programs run as they stand."""
+    """Return False: programs are not compiled."""
     return False
 
 
 def annotate(the_type: object, the_value: object) -> Any:
-    """Return `the_value`; `the_type` is for a compiler."""
+    """Return `the_value`; `the_type` is ignored."""
     return the_value
 
 
 def Attribute(value: object, type: object) -> Any:
-    """Return `value`; `type` is for a compiler."""
+    """Return `value`; `type` is ignored."""
     return value
 
 
@@ -142,8 +142,8 @@ def isinstance(obj: object, target_type: object) -> bool:
 
 
 def fork(func: Callable[..., object], *arguments: Any, **options: Any) -> Any:
-    """Return a future of what `func` gives; it runs at once, as in PyTorch outside a compiled
-    program.
+    """Return a future with the result of `func`, which runs immediately, as in PyTorch outside a
+    compiled program.
     """
     future: Future[Any] = Future()
     future.set_result(func(*arguments, **options))
@@ -156,7 +156,7 @@ def wait(future: Any) -> Any:
 
 
 class strict_fusion:
-    """Context manager that changes nothing: no operators are fused by a compiler."""
+    """Context manager without effect: no compiler fuses operators."""
 
     def __enter__(self) -> None:
         pass
@@ -166,30 +166,30 @@ class strict_fusion:
 
 
 class optimized_execution(strict_fusion):
-    """Context manager that changes nothing; `should_optimize` is for a compiler."""
+    """Context manager without effect; `should_optimize` is ignored."""
 
     def __init__(self, should_optimize: bool) -> None:
         pass
 
 
 class fuser(strict_fusion):
-    """Context manager without effect; `name`, of a compiler, is ignored."""
+    """Context manager without effect; `name` is ignored."""
 
     def __init__(self, name: str) -> None:
         pass
 
 
 def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Return the strategy: nothing follows from it, since no operators are fused by a compiler."""
+    """Return the strategy, which is ignored: no compiler fuses operators."""
     return strategy
 
 
 def enable_onednn_fusion(enabled: bool) -> None:
-    """Accept the setting of a compiler; nothing follows from it."""
+    """Accept a compiler setting and ignore it."""
 
 
 def onednn_fusion_enabled() -> bool:
-    """Return False: no operators are fused by a compiler."""
+    """Return False: no compiler fuses operators."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""The names of `typing` by the path that annotations of scripted modules use."""
+"""The names of `typing`, for annotations of scripted modules."""
 
 # ruff: noqa: UP035 - the old names are what the path is for
 

@@ -1,4 +1,4 @@
-"""`Program`: the calls that a function made, in order, and how they are made again."""
+"""`Program`: the recorded calls of a function, and their replay."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .values import replaced, tensors_of
 
 
 class Setting(NamedTuple):
-    """What calls depend on beside their arguments: the state of the dispatcher, with grad mode and
-    whether autocast is on, and the dtypes of autocast.
+    """State on which calls depend besides their arguments: the dispatcher's state, with grad mode
+    and autocast, and the dtypes of autocast.
     """
 
     state: int
@@ -22,11 +22,11 @@ class Setting(NamedTuple):
 
     @classmethod
     def now(cls) -> Setting:
-        """Return that of this moment."""
+        """Return the current state."""
         return cls(state(), tuple([get_autocast_dtype(kind) for kind in _KINDS]))
 
     def enter(self) -> None:
-        """Make it that of this task."""
+        """Apply the state to this task."""
         set_state(self.state)
         for kind, dtype in zip(_KINDS, self.autocast, strict=True):
             set_autocast_dtype(kind, dtype)
@@ -36,7 +36,7 @@ _KINDS = ("cpu", "cuda")
 
 
 class Place(NamedTuple):
-    """Stands for a tensor in a recorded argument."""
+    """Placeholder for a tensor in a recorded argument."""
 
     name: str
 
@@ -45,7 +45,7 @@ class Place(NamedTuple):
 
 
 class Attribute(NamedTuple):
-    """A tensor that a module holds: it is looked up anew in each run."""
+    """A tensor attribute of a module, which is looked up in each run."""
 
     owner: Any
     table: str
@@ -64,14 +64,13 @@ class Step(NamedTuple):
     Attributes
     ----------
     function
-        What was called, as a `TorchFunctionMode` sees it, or the ``apply`` of a Function.
+        The called function, as seen by a `TorchFunctionMode`, or the ``apply`` of a Function.
     args, kwargs
-        Its arguments, with places for tensors.
+        Its arguments, with placeholders for tensors.
     results
         Names of the tensors in its result.
     setting
-        That in which it was made, where it was another than at the beginning: a grad mode, or
-        autocast.
+        The state of the call, if it differs from the initial one (grad mode or autocast).
     """
 
     function: Callable[..., Any]
@@ -95,9 +94,9 @@ class Program:
     steps
         The calls.
     assignments
-        Tensors that the function put into modules, by what they replace.
+        Tensors that the function assigned to modules, by the attribute that they replace.
     output
-        The result, with places for tensors.
+        The result, with placeholders for tensors.
     """
 
     def __init__(
@@ -128,12 +127,12 @@ class Program:
         return drops[::-1]
 
     def run(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
-        """Make the calls again for other arguments of the same signature, and return the result.
+        """Replay the calls for other arguments of the same signature, and return the result.
 
         Raises
         ------
         RuntimeError
-            If a call gives another number of tensors than it did.
+            If a call returns a different number of tensors.
         """
         values: dict[str, Any] = dict(
             zip(self.inputs, list(tensors_of((args, kwargs))), strict=False)
@@ -172,7 +171,7 @@ class Program:
         return replaced(self.output, Place, fill)
 
     def same_calls(self, other: Program) -> str:
-        """Return what differs first between the calls of two programs; empty if nothing does."""
+        """Return the first difference between the calls of two programs; empty if there is none."""
         for number, (first, second) in enumerate(zip(self.steps, other.steps, strict=False)):
             if first.function != second.function or repr(_shown(first)) != repr(_shown(second)):
                 return f"call {number}: {_line(first)} and {_line(second)}"
@@ -181,7 +180,7 @@ class Program:
         return ""
 
     def graph(self) -> str:
-        """Return the calls, one a line, with what they are given and give."""
+        """Return the calls, one per line, with arguments and results."""
         names = [*self.inputs, *self.attributes, *self.constants]
         lines = [f"graph({', '.join(['%' + name for name in names])}):"]
         lines += [f"  {_line(step, '%')}" for step in self.steps]

@@ -1,7 +1,7 @@
-"""`record`: runs a function and notes the calls that it makes on tensors.
+"""`record`: runs a function and records its calls on tensors.
 
-The calls are seen where programs make them, above autograd: so a replay records the same graphs,
-draws random numbers again, and writes in place what was written in place.
+Calls are recorded above autograd, so that a replay records graphs, draws random numbers, and writes
+in place like the original.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .values import replaced, tensors_of
 
 
 class TracerWarning(Warning):
-    """The category of the warnings of tracing: a value of a tensor has become a constant."""
+    """Warning category of tracing: the value of a tensor became a constant."""
 
 
 _recorder: ContextVar[Recorder | None] = ContextVar("dovetail_recorder", default=None)
@@ -55,12 +55,12 @@ _MEMORY = frozenset(
 
 
 def is_tracing() -> bool:
-    """Return whether the calls of the program are being recorded by `trace`."""
+    """Return whether `trace` is recording."""
     return _recorder.get() is not None
 
 
 def current_recorder() -> Recorder | None:
-    """Return what records the calls of the program for `trace`, or None."""
+    """Return the active recorder of `trace`, or None."""
     return _recorder.get()
 
 
@@ -209,12 +209,12 @@ def record(
     args: tuple[object, ...],
     kwargs: Mapping[str, object],
 ) -> tuple[Any, Program]:
-    """Run a function; return its result, and the program of its calls.
+    """Run a function; return its result and the program of its calls.
 
     Parameters
     ----------
     modules
-        Those whose tensors are theirs, by the names that these have in the text of the program.
+        Modules whose tensors are attributes, by their names in the text of the program.
     """
     before = _attributes(modules)
     recorder = Recorder(before, list(tensors_of((args, kwargs))))

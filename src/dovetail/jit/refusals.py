@@ -1,4 +1,4 @@
-"""The error for what would need a compiler."""
+"""The error for functions that need a compiler."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import NoReturn
 
 
 def no_graph(name: str) -> NoReturn:
-    """Refuse what would need a compiler.
+    """Raise the error for functions that need a compiler.
 
     Raises
     ------
     NotImplementedError
-        Naming `name`, and what to do.
+        With `name` and a remedy.
     """
     raise NotImplementedError(
         f"dovetail.jit.{name}: Dovetail runs programs as they stand and compiles none. "

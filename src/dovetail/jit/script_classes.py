@@ -1,4 +1,6 @@
-"""The classes of what PyTorch compiles: what `trace` makes is of them."""
+"""PyTorch's classes of compiled functions and modules, which are base classes of `trace`
+results.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ class ScriptModule(Module):
 
 
 class RecursiveScriptModule(ScriptModule):
-    """The class of modules compiled with what they contain: nothing is one."""
+    """The class of recursively compiled modules; it has no instances."""
 
 
 class ScriptFunction:
@@ -32,12 +34,12 @@ class ScriptFunction:
 
 
 class CompilationUnit:
-    """The class of compiled source texts: nothing is one, and none can be made.
+    """The class of compiled source texts; it has no instances.
 
     Raises
     ------
     NotImplementedError
-        When it is called.
+        When the class is called.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

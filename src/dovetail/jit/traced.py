@@ -26,18 +26,18 @@ _MOST_PROGRAMS = 64
 
 
 class TracingCheckError(Exception):
-    """The error of a function that makes other calls when it is traced again."""
+    """Raised if tracing a function again gives different calls."""
 
 
 class TracedFunction(ScriptFunction):
-    """A function as programs of recorded calls; `trace` makes one.
+    """A function as programs of recorded calls; created by `trace`.
 
     Parameters
     ----------
     function
-        What is recorded.
+        The recorded function.
     module
-        The module whose method it is, or None.
+        The module of the method, or None.
     """
 
     def __init__(self, function: Callable[..., object], module: Module | None = None) -> None:
@@ -91,12 +91,12 @@ class TracedFunction(ScriptFunction):
 
     @property
     def graph(self) -> str:
-        """The calls of the program that ran last, one a line."""
+        """The calls of the last program, one per line."""
         return self._program().graph()
 
     @property
     def code(self) -> str:
-        """The same as Python text, for reading."""
+        """The recorded calls as Python text, for reading."""
         return self._program().code(getattr(self._function, "__name__", "forward"))
 
     def _program(self) -> Program:
@@ -105,7 +105,7 @@ class TracedFunction(ScriptFunction):
         return self._last
 
     def graph_for(self, *args: Any, **kwargs: Any) -> str:
-        """Return the text of the program for these arguments, after a run of it."""
+        """Run the program for these arguments, and return its text."""
         self(*args, **kwargs)
         return self.graph
 
@@ -116,10 +116,10 @@ def _tensors_of_its_own(module: Module) -> list[Tensor]:
 
 
 class TopLevelTracedModule(ScriptModule):
-    """A module whose methods are programs of recorded calls; `trace` makes one.
+    """A module whose methods are programs of recorded calls; created by `trace`.
 
-    It has the parameters, buffers and submodules of the module that was traced: training one trains
-    the other.
+    It shares the parameters, buffers and submodules of the traced module: training one trains the
+    other.
     """
 
     def __init__(self, module: Module, methods: Sequence[str]) -> None:
@@ -135,7 +135,7 @@ class TopLevelTracedModule(ScriptModule):
 
     @property
     def training(self) -> bool:
-        """The mode of the module that was traced."""
+        """The training mode of the traced module."""
         return bool(self._traced.training)
 
     @training.setter
@@ -144,7 +144,7 @@ class TopLevelTracedModule(ScriptModule):
 
     @property
     def original_name(self) -> str:
-        """The name of the class that was traced."""
+        """The name of the traced class."""
         return type(self._traced).__name__
 
     def __getattr__(self, name: str) -> Any:
@@ -152,24 +152,24 @@ class TopLevelTracedModule(ScriptModule):
         return methods[name] if name in methods else super().__getattr__(name)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Make the recorded calls; see `TracedFunction`."""
+        """Run the recorded calls; see `TracedFunction`."""
         return self._methods["forward"](*args, **kwargs)
 
     @property
     def graph(self) -> str:
-        """The calls of the program of ``forward`` that ran last."""
+        """The calls of the last program of ``forward``."""
         return str(self._methods["forward"].graph)
 
     @property
     def code(self) -> str:
-        """The same as Python text, for reading."""
+        """The recorded calls as Python text, for reading."""
         return str(self._methods["forward"].code)
 
     def _get_name(self) -> str:
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """Return the name of the class that was traced."""
+        """Return the name of the traced class."""
         return f"original_name={self.original_name}"
 
     def __deepcopy__(self, memo: dict[int, object]) -> Any:
@@ -195,13 +195,14 @@ def trace(
     example_kwarg_inputs: Mapping[str, object] | None = None,
     _store_inputs: bool = True,
 ) -> Any:
-    """Record the operators that a function or module calls for example inputs; return them as one.
+    """Record the operators that a function or module calls for example inputs; return a callable
+    program.
 
-    Calling the result makes these calls again: with gradients, random numbers and writes to buffers
-    as in the first run, and with the parameters that the module has then. A program is for one
-    signature (shapes, strides, dtypes, devices, what requires grad, training and grad mode); for
-    another one the function is recorded anew. What Python does with values of tensors (``if
-    x.sum() > 0``) becomes a constant, with a `TracerWarning`.
+    Calling the result replays these calls, with gradients, random numbers and writes to buffers as
+    in the original, and with the module's current parameters. A program belongs to one signature
+    (shapes, strides, dtypes, devices, `requires_grad`, training and grad mode); for another
+    signature, the function is recorded again. Python values computed from tensors (``if x.sum() >
+    0``) become constants, with a `TracerWarning`.
 
     Parameters
     ----------
@@ -212,11 +213,11 @@ def trace(
     optimize, strict, _force_outplace, _module_class, _compilation_unit, _store_inputs
         Accepted and ignored.
     check_trace : bool, default True
-        Trace again and run the program, and compare calls and results.
+        Whether to trace again and run the program, and compare calls and results.
     check_inputs
-        Tuples of other inputs for which results are compared. Default: those of the trace.
+        Tuples of other inputs for the comparison of results. Default: the example inputs.
     check_tolerance : float, default 1e-5
-        Relative and absolute, of that comparison.
+        Relative and absolute tolerance of that comparison.
     example_kwarg_inputs
         Inputs by name, instead of `example_inputs`.
 
@@ -229,11 +230,11 @@ def trace(
     ------
     RuntimeError
         For inputs and results that are not tensors, for a constant that requires grad, and for
-        tensors that were made by what is not an operator.
+        tensors not created by operators.
     NotImplementedError
         For a function that calls ``backward`` or reads ``grad``.
     TracingCheckError
-        If tracing again gives other calls.
+        If tracing again gives different calls.
 
     Examples
     --------
@@ -277,7 +278,7 @@ def trace_module(
     example_inputs_is_kwarg: bool = False,
     _store_inputs: bool = True,
 ) -> Any:
-    """Return a module as the calls that several of its methods make for example inputs.
+    """Return a module with the recorded calls of several of its methods for example inputs.
 
     Parameters
     ----------
@@ -297,7 +298,7 @@ def trace_module(
     Raises
     ------
     AttributeError
-        If `mod` is not a module, or `inputs` no dict.
+        If `mod` is not a module, or if `inputs` is not a dict.
     """
     if not isinstance(mod, Module):
         raise AttributeError("expected dovetail.nn.Module as the first argument")

@@ -1,4 +1,4 @@
-"""Nested arguments and results: their tensors, found, replaced, and summed up as a signature."""
+"""Nested arguments and results: finding and replacing tensors, and signatures."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def tensors_of(value: object) -> Iterator[TensorBase]:
 
 
 def replaced(value: object, kind: type, function: Callable[..., object]) -> Any:
-    """Return `value` with `function` of all instances of `kind` in it; containers are new ones
-    where something is replaced.
+    """Return `value` with `function` applied to all instances of `kind`; changed containers are
+    copied.
     """
     if isinstance(value, kind):
         return function(value)
@@ -50,7 +50,7 @@ def replaced(value: object, kind: type, function: Callable[..., object]) -> Any:
 
 
 def signature_of(value: object, seen: dict[int, int]) -> Any:
-    """Return what a program depends on of its arguments: structure, and the geometry of tensors.
+    """Return the signature of arguments: their structure, and the geometry of tensors.
 
     Parameters
     ----------

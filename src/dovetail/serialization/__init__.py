@@ -1,5 +1,5 @@
-"""`save` and `load`, as in ``torch.serialization``: tensors and containers in one safetensors
-file, or in one of ``torch.save``; `save_file` and `load_file`, as in the safetensors library.
+"""`save` and `load`, as in ``torch.serialization``: tensors and containers in a safetensors file or
+in a ``torch.save`` file; `save_file` and `load_file`, as in the safetensors library.
 
 May import `nn`, for parameters, and the packages below.
 """

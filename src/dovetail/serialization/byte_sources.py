@@ -1,4 +1,4 @@
-"""The bytes of a file, piece by piece: read, or mapped into memory."""
+"""Access to parts of a file, by reading or memory mapping."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .checked_json import FormatError
 
 
 class ByteSource:
-    """A file whose pieces are read when they are asked for, each into memory of its own.
+    """A file whose parts are read on access, each into separate memory.
 
     Parameters
     ----------
     stream : binary file object
-        One that can seek.
+        A seekable file.
     """
 
     is_mapped = False
@@ -32,7 +32,7 @@ class ByteSource:
         Raises
         ------
         FormatError
-            If the file ends before.
+            If the file is too short.
         """
         if stop > self.size:
             raise FormatError(f"it is truncated: it has {self.size} bytes and needs {stop}")
@@ -49,9 +49,7 @@ class ByteSource:
 
 
 class MappedSource(ByteSource):
-    """A file in memory: pages are read when they are touched, and what is written stays in this
-    process.
-    """
+    """A memory-mapped file: pages are read on access, and writes stay in this process."""
 
     is_mapped = True
 
@@ -63,7 +61,7 @@ class MappedSource(ByteSource):
         self._bytes = np.frombuffer(mapped, dtype=np.uint8)
 
     def piece(self, start: int, stop: int) -> Any:
-        """Return the bytes from `start` to `stop`, which are not copied."""
+        """Return the bytes from `start` to `stop` without copying."""
         if stop > self.size:
             raise FormatError(f"it is truncated: it has {self.size} bytes and needs {stop}")
         return self._bytes[start:stop]

@@ -1,6 +1,4 @@
-"""Reads the JSON of a file, and says what is wrong with it: every value is checked before it is
-used.
-"""
+"""Reads and validates the JSON of a file: every value is checked before use."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ _MOST_DIGITS = 4300
 
 
 class FormatError(ValueError):
-    """The bytes are not a whole, valid file; the message says in what."""
+    """Raised for an invalid or truncated file; the message has the reason."""
 
     remedy = (
         "Save it again by dovetail.save (another program's checkpoint: by torch.save or "
@@ -20,13 +18,13 @@ class FormatError(ValueError):
 
 
 class ForeignFile(FormatError):
-    """The file is one that PyTorch reads, but not with `load`'s means."""
+    """Raised for a file that PyTorch can read, but `load` cannot."""
 
     remedy = "Load it in PyTorch, and save the state_dict() by torch.save or safetensors."
 
 
 def parse_json(text: str, what: str) -> Any:
-    """Return the value of a JSON text. `what` names it in errors.
+    """Return the value of a JSON text. `what` is its name in errors.
 
     Stricter than ``json.loads``: no key twice, no ``NaN``, and no number of thousands of digits,
     which would take quadratic time.
@@ -53,7 +51,9 @@ def shown(value: Any) -> str:
 
 
 def printable(text: str) -> str:
-    """Return `text` with control characters but line ends escaped: a terminal obeys them."""
+    """Return `text` with control characters escaped, except for line ends, for output to a
+    terminal.
+    """
     return "".join(
         [each if each.isprintable() or each == "\n" else repr(each)[1:-1] for each in text]
     )

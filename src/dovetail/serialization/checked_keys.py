@@ -1,4 +1,6 @@
-"""Keys of dicts and sets in files: of a few kinds, quick to hash, and no thousands of one hash."""
+"""Checks of keys of dicts and sets in files: allowed types, cheap hashing, and few hash
+collisions.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +19,17 @@ _HASHED_BY_SECRET: Final = (str, bytes)
 
 
 class KeyChecks:
-    """Checks keys before they are hashed, and counts those of one hash in a container.
+    """Checks keys before they are hashed, and limits the number of equal hashes in a container.
 
-    A file can name any number of integers or tuples of one hash, each of which is compared with
-    all others. Hashes of strings depend on a secret of the process.
+    A malicious file can contain many integers or tuples with equal hashes, each of which is
+    compared with all others. Hashes of strings are randomized per process.
     """
 
     def __init__(self) -> None:
         self._counts: dict[tuple[int, int], int] = {}
 
     def check(self, key: Any, container: int, is_trusted: Callable[[Any], bool]) -> None:
-        """Refuse a `key` that no dict or set can have, or that takes long to hash or to find.
+        """Raise an error for a `key` that is not hashable, or that is expensive to hash or look up.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The bytes of a line of elements, and the line that bytes are."""
+"""Conversion between 1-dimensional tensors and bytes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _CARRIERS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 
 
 def bytes_of_line(line: Tensor) -> memoryview:
-    """Return the bytes of a 1-dimensional CPU tensor, without a copy where it lies in order."""
+    """Return the bytes of a 1-dimensional CPU tensor, without a copy if it is contiguous."""
     carried = line if line.dtype.name in _NUMPY_DTYPES else line.view(_carrier(line.dtype))
     return np.ascontiguousarray(carried.numpy()).view(np.uint8).data
 
@@ -63,8 +63,8 @@ def line_of_mapped(data: memoryview, dtype: dtype) -> Tensor:
 
 
 def line_of_array(data: Any, dtype: dtype, byteorder: str = sys.byteorder) -> Tensor:
-    """Return a 1-dimensional CPU tensor of `dtype` that shows a writable array of bytes, which are
-    put into this machine's order first, in place.
+    """Return a 1-dimensional CPU tensor of `dtype` on a writable array of bytes, which are first
+    converted to the native byte order in place.
 
     Raises
     ------

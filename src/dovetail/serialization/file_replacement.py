@@ -1,9 +1,9 @@
-"""Writes a file so that it is there whole, or as it was before.
+"""Atomic replacement of files.
 
-The bytes go to a temporary file in the same folder, which then takes the file's name. What kills
-the process leaves that temporary file: its name says whose it is, and its lock, which ends with the
-process, says whether it is still being written. The next save into the folder removes those without
-one.
+The bytes are written to a temporary file in the same folder, which is then renamed. If the process
+is killed, the temporary file remains. Its name identifies its origin, and its lock, which ends with
+the process, shows whether it is in use. The next save into the folder removes unlocked temporary
+files.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ Pieces = Iterable[memoryview | bytes]
 def write_file(path: str, pieces: Pieces) -> None:
     """Write the pieces to a file.
 
-    A regular file is replaced: its mode, owner and access list stay. What a replacement would
-    change besides its content is written in place: devices, pipes, files with several names (hard
-    links), and files of an owner that this process can't give to another file. A symbolic link
-    stays one.
+    A regular file is replaced, and keeps its mode, owner and access list. Devices, pipes, files
+    with hard links, and files whose owner cannot be preserved are written in place. A symbolic link
+    stays a symbolic link.
     """
     try:
         # Not created, not truncated: the file must be writable, and it is known what it is.
@@ -62,7 +61,7 @@ def write_file(path: str, pieces: Pieces) -> None:
 
 
 def write_pieces(stream: IO[bytes], pieces: Pieces) -> None:
-    """Write the pieces to a binary file object, which may take less at once than it is given."""
+    """Write the pieces to a binary file object that may accept partial writes."""
     for piece in pieces:
         rest = memoryview(piece)
         while rest:

@@ -1,9 +1,9 @@
 """`save` and `load`: tensors and the containers around them in one safetensors file; loading runs
 no code.
 
-Every storage is one array of the file, so that views and shared tensors stay so. The containers are
-JSON in the file's metadata. Other Python objects are pickled at save, and read only with
-``weights_only=False``.
+Every storage is one array of the file, so that views and shared tensors are preserved. The
+containers are JSON in the file's metadata. Other Python objects are pickled at save, and read only
+with ``weights_only=False``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The objects of a file that are not described as data: a pickle with the tensors of the file."""
+"""Objects of a file that are not plain data, as a pickle that refers to the tensors of the file."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def pickle_objects(objects: Sequence[object], tensors: TensorWriter) -> Entry:
 def unpickle_objects(
     entry: Entry, tensors: TensorReader, allowed: AllowedGlobals | None = None
 ) -> list[Any]:
-    """Return the list; this runs what the pickle names, or what is `allowed` of that.
+    """Return the list. This runs code named by the pickle, restricted to `allowed`.
 
     Raises
     ------
     FormatError
-        If it is no pickle of a list.
+        If it is not a pickle of a list.
     Exception
-        What the code it names raises; `ImportError` or `AttributeError` where that is missing, and
-        `pickle.UnpicklingError` where it is not allowed.
+        Any exception of this code; `ImportError` or `AttributeError` if it is missing,
+        `pickle.UnpicklingError` if it is not allowed.
     """
     stream = io.BytesIO(entry.data)
     if allowed is not None:

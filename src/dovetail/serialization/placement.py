@@ -1,4 +1,4 @@
-"""Where loaded storages go: `map_location` in all its forms."""
+"""Devices of loaded storages: `map_location` in all its forms."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MAP_LOCATION: TypeAlias = MapLocation
 
 
 class DeviceError(FormatError):
-    """The device that a tensor was saved from is not there."""
+    """Raised if the device from which a tensor was saved is not available."""
 
     remedy = "Pass map_location='cpu', or where else it should be, to dovetail.load."
 
 
 class Placement:
-    """Moves storages, as lines of elements, to the device on which the caller wants them.
+    """Moves storages, as 1-dimensional tensors, to the requested device.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Placement:
     Raises
     ------
     TypeError
-        If `map_location` is none of its forms.
+        If `map_location` has an unsupported type.
     """
 
     def __init__(self, map_location: MapLocation) -> None:
@@ -53,14 +53,14 @@ class Placement:
             )
 
     def moved(self, line: Tensor, saved: str) -> Tensor:
-        """Return `line`, which shows a whole storage, on the device on which it is wanted.
+        """Return `line`, a tensor over a whole storage, on the requested device.
 
         Raises
         ------
         DeviceError
-            If that is the one that it was saved from, which is not there.
+            If the requested device is the saved one, and it is not available.
         Exception
-            What the caller's function raises.
+            Any exception of the caller's function.
         """
         wanted = self._device
         if self._function is not None:

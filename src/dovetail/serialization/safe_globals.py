@@ -1,5 +1,5 @@
-"""The classes and functions that a user lets files name: `add_safe_globals` and its kin, as in
-``torch.serialization``.
+"""Classes and functions that a user allows in files: `add_safe_globals` and related functions, as
+in ``torch.serialization``.
 """
 
 from __future__ import annotations
@@ -13,26 +13,25 @@ _safe: list[SafeGlobal] = []
 
 
 def add_safe_globals(safe_globals: Sequence[SafeGlobal]) -> None:
-    """Let ``load(..., weights_only=True)`` call these classes and functions, for all files that
-    are read from now on.
+    """Allow these classes and functions in files for ``load(..., weights_only=True)``.
 
     Parameters
     ----------
     safe_globals : list
-        Classes and functions, or pairs of one and the full name by which files know it
+        Classes and functions, or pairs of an object and its full name in files
         (``"package.module.Name"``).
 
     Raises
     ------
     TypeError
-        If something in it is neither.
+        If an item is neither.
     """
     global _safe
     _safe = [*_safe, *_checked(safe_globals)]
 
 
 def get_safe_globals() -> list[SafeGlobal]:
-    """Return what was added, as a new list."""
+    """Return the added classes and functions, as a new list."""
     return list(_safe)
 
 
@@ -43,7 +42,7 @@ def clear_safe_globals() -> None:
 
 
 class safe_globals:
-    """Lets ``load`` call classes and functions within a ``with`` block; see `add_safe_globals`.
+    """Allows classes and functions in files within a ``with`` block; see `add_safe_globals`.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ class safe_globals:
 
 
 def named_safe_globals() -> dict[str, Any]:
-    """Return what was added by the full names that pickles give it."""
+    """Return the allowed objects by their full names in pickles."""
     named: dict[str, Any] = {}
     for entry in _safe:
         if isinstance(entry, tuple):

@@ -46,7 +46,7 @@ _NAMES = {code: (name, size) for name, (code, size) in _DTYPES.items()}
 
 
 class Entry(NamedTuple):
-    """One array: the name of its dtype, its shape, and its bytes in C order."""
+    """One array: its dtype name, its shape, and its bytes in C order."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -89,16 +89,16 @@ def pack(entries: Mapping[str, Entry], metadata: Mapping[str, str]) -> Iterator[
 def unpack(
     start: bytes, stream: IO[bytes], mapped: ByteSource | None = None
 ) -> tuple[dict[str, Entry], dict[str, str]]:
-    """Return the arrays and the metadata of a file, of which the first eight bytes are read. The
-    arrays are views of one buffer, or of the file in memory, if it is mapped.
+    """Return the arrays and the metadata of a file, whose first eight bytes have been read. The
+    arrays are views of one buffer, or of the mapped file.
 
-    The arrays must fill the data without holes and without overlaps, so what is read is as large as
-    the file, whatever the header says.
+    The arrays must fill the data without gaps and overlaps, so that no more data than the file's
+    size is read.
 
     Raises
     ------
     FormatError
-        If the file is truncated, corrupt or something else.
+        If the file is truncated, corrupt or of another format.
     """
     if len(start) < _HEADER_LENGTH_BYTES:
         raise FormatError(f"it has only {len(start)} bytes, too few for a header")
@@ -134,7 +134,7 @@ def unpack(
 
 
 def read_start(stream: IO[bytes]) -> bytes:
-    """Return the bytes that say of what kind a file is, fewer if there are not so many."""
+    """Return the first bytes of a file, which identify its format; fewer for a short file."""
     return bytes(_read(stream, _HEADER_LENGTH_BYTES))
 
 

@@ -1,6 +1,4 @@
-"""What `load` does where its caller does not say, as in ``torch.serialization``, and names of types
-that programs annotate with.
-"""
+"""Defaults of `load`, as in ``torch.serialization``, and types for annotations."""
 
 from __future__ import annotations
 
@@ -16,11 +14,13 @@ DEFAULT_PROTOCOL: Final = 2
 
 
 class SourceChangeWarning(Warning):
-    """Never given: the source of classes is not compared. Programs name it to silence it."""
+    """Never issued, because the source of classes is not compared; programs may refer to it in
+    warning filters.
+    """
 
 
 class LoadEndianness(Enum):
-    """The order of the bytes in files that do not say it."""
+    """The byte order of files that do not declare it."""
 
     NATIVE = 1
     LITTLE = 2
@@ -40,23 +40,23 @@ _settings = Settings()
 
 
 def settings() -> Settings:
-    """Return what holds now."""
+    """Return the current settings."""
     return _settings
 
 
 def change_settings(**changes: Any) -> None:
-    """Change some of what holds, for the whole process."""
+    """Change settings of the process."""
     global _settings
     _settings = _settings._replace(**changes)
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """Return the order of bytes of files that do not say it; None for that of the machine."""
+    """Return the byte order of files that do not declare it; None means the native order."""
     return settings().endianness
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Set the byte order of files that do not declare it: files of old releases.
+    """Set the byte order of files that do not declare it (files of old releases).
 
     Raises
     ------
@@ -72,12 +72,12 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
 
 
 def get_default_save_format() -> str:
-    """Return the format that `save` writes where its caller names none."""
+    """Return the default format of `save`."""
     return settings().save_format
 
 
 def set_default_save_format(format: str) -> None:
-    """Set the format that `save` writes where its caller names none.
+    """Set the default format of `save`.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def checked_format(format: str) -> str:
 
 
 def byte_order_of_old_files() -> str:
-    """Return ``"little"`` or ``"big"``: the order of bytes of files that do not say it."""
+    """Return ``"little"`` or ``"big"``: the byte order of files that do not declare it."""
     order = settings().endianness
     return sys.byteorder if order in (None, LoadEndianness.NATIVE) else str(order.name).lower()
 
@@ -118,7 +118,7 @@ def get_crc32_options() -> bool:
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Accept whether checksums are computed: files always have them, since `load` compares them."""
+    """Accept the setting and ignore it: files always have checksums, because `load` checks them."""
     change_settings(crc32=compute_crc32)
 
 
@@ -128,8 +128,8 @@ def get_default_mmap_options() -> int:
 
 
 class set_default_mmap_options:
-    """Say how files are mapped: privately, so that what is written stays in this process. It is
-    also a context manager.
+    """Set how files are mapped: privately, so that writes stay in this process. Also a context
+    manager.
 
     Parameters
     ----------
@@ -164,8 +164,6 @@ class set_default_mmap_options:
 
 
 def location_tag(storage: Any) -> str:
-    """Return the name of the device that a storage is on, as files have it: ``"cpu"``,
-    ``"cuda:0"``.
-    """
+    """Return the name of the device of a storage in files: ``"cpu"``, ``"cuda:0"``."""
     untyped = storage.untyped() if isinstance(storage, TypedStorage) else storage
     return str(untyped.device)

@@ -1,4 +1,4 @@
-"""The tensors of a file: what is stored of each, and the storages that they view."""
+"""The tensors of a file: their records, and the storages that they view."""
 
 from __future__ import annotations
 
@@ -92,20 +92,20 @@ class TensorWriter:
 
 
 class TensorReader:
-    """Makes the tensors of a file, each once, as views of its storages.
+    """Creates each tensor of a file once, as a view of a storage.
 
     Parameters
     ----------
     entries : dict
         The arrays of the file, by name.
     storages : dict
-        What each storage is, by name.
+        Records of the storages, by name.
     records : list
-        What each tensor is.
+        Records of the tensors.
     placement : Placement
-        Where to.
+        Target devices.
     line : callable, default `line_of_bytes`
-        Makes a line of elements of the bytes of an array.
+        Function that converts the bytes of an array to a 1-dimensional tensor.
     """
 
     def __init__(
@@ -141,12 +141,12 @@ class TensorReader:
 
 
 def parts_of_sparse(tensor: Any) -> tuple[Tensor, Tensor]:
-    """Return the indices and the values of a tensor in coordinate form, as they are stored."""
+    """Return the stored indices and values of a sparse COO tensor."""
     return tensor._coordinates, tensor._elements.detach()
 
 
 def shown_tensor(line: Tensor, record: TensorRecord) -> Tensor:
-    """Return the leaf that a record describes, which shows elements of `line`."""
+    """Return the leaf described by a record, a view of `line`."""
     if record.dtype is not line.dtype:
         line = _reinterpreted(line, record.dtype)
     # Past autograd's notion of a view: what is loaded are independent leaves.

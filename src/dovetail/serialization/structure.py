@@ -29,22 +29,22 @@ _DICTS: dict[str, type[Any]] = {"dict": dict, "OrderedDict": OrderedDict, "Count
 class Encoder:
     """Turns an object into JSON values.
 
-    Numbers (but nan, infinities and large integers), strings, booleans, None and lists stand for
-    themselves; anything else is an object with one key that says what it is. A list, dict or set
-    that occurs again is ``{"again": n}``, counted in the order in which they begin. A tuple with
-    elements that occurs again is ``{"same": n}``, counted in the order in which they end.
+    Numbers (except nan, infinities and large integers), strings, booleans, None and lists are plain
+    JSON; anything else is an object whose only key is its type. A repeated list, dict or set is
+    ``{"again": n}``, counted in the order in which containers start. A repeated non-empty tuple is
+    ``{"same": n}``, counted in the order in which tuples end.
 
     Parameters
     ----------
     tensor_number : callable
-        Given a tensor and the path to it, returns its number.
+        Function that returns the number of a tensor, from the tensor and its path.
 
     Attributes
     ----------
     others : list
-        Objects that are none of these.
+        Other objects.
     other_types : list of str
-        The names of their types, each once.
+        Unique names of the types of other objects.
     """
 
     def __init__(self, tensor_number: Callable[[Tensor, str], int]) -> None:
@@ -128,7 +128,7 @@ class Encoder:
 
 
 class Decoder:
-    """Turns JSON values back into the object; raises FormatError for what describes none.
+    """Converts JSON values back to objects; raises FormatError for invalid values.
 
     Parameters
     ----------

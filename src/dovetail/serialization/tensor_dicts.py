@@ -22,21 +22,22 @@ def save_file(
     filename: str | os.PathLike[str],
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Save tensors by name to a safetensors file, which every program reads that knows the format.
+    """Save tensors by name to a safetensors file, which any program that supports the format can
+    read.
 
     Parameters
     ----------
     tensors : dict
-        Contiguous tensors that share no memory; `save` takes any.
+        Contiguous tensors that share no memory; `save` accepts any tensors.
     filename : path
-        The file is there whole, or as it was before.
+        The file, which is replaced atomically.
     metadata : dict of str to str, optional
-        Text to store with them.
+        Text to store with the tensors.
 
     Raises
     ------
     ValueError
-        If something is not a tensor, or lies in another order than C's.
+        If a value is not a tensor, or is not contiguous.
     RuntimeError
         If tensors share memory.
     """
@@ -63,14 +64,14 @@ def save_file(
 def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str, Tensor]:
     """Return the tensors of a safetensors file by name, on `device`.
 
-    Of a file that `save` wrote these are the storages.
+    For a file written by `save`, these are the storages.
 
     Raises
     ------
     RuntimeError
-        If the file is truncated, corrupt or something else.
+        If the file is truncated, corrupt or of another format.
     OSError
-        If it can't be read.
+        If the file cannot be read.
     """
     placement = Placement(device)
     with open(filename, "rb") as stream:

@@ -1,4 +1,4 @@
-"""What a file says of its tensors and storages, checked."""
+"""Validated records of the tensors and storages in a file."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _LONGEST_DEVICE = 64
 
 
 class StorageRecord(NamedTuple):
-    """A storage: the dtype it was made with, and the device it was saved from."""
+    """A storage: its original dtype, and the device from which it was saved."""
 
     dtype: dtype
     device: str
 
 
 class TensorRecord(NamedTuple):
-    """A tensor: its storage, its place there (in elements of `dtype`), and what it is."""
+    """A tensor: its storage, its offset (in elements of `dtype`), and its properties."""
 
     storage: str
     dtype: dtype
@@ -43,7 +43,7 @@ class TensorRecord(NamedTuple):
 
 
 def dtype_named(name: object, what: str) -> dtype:
-    """Return the dtype of this name; `what` says in errors whose it is."""
+    """Return the dtype of this name; `what` is its owner in error messages."""
     found = getattr(dovetail_kernel, checked_text(name, what), None)
     if not isinstance(found, dtype):
         raise FormatError(f"{what} should be the name of a dtype, not {shown(name)}")
@@ -51,7 +51,7 @@ def dtype_named(name: object, what: str) -> dtype:
 
 
 def device_name(name: object, what: str) -> str:
-    """Return the name of a device, which may be one that is not there."""
+    """Return the name of a device, which need not be available."""
     if len(checked_text(name, what)) > _LONGEST_DEVICE:
         raise FormatError(f"{what} should be the name of a device, not {shown(name)}")
     return str(name)
@@ -68,7 +68,7 @@ def contiguous_stride(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def storage_records(node: object, sizes: Mapping[str, int]) -> dict[str, StorageRecord]:
-    """Return what is said of each storage; `sizes` are the bytes of the arrays in the file."""
+    """Return the records of the storages; `sizes` are the sizes of the arrays in bytes."""
     records: dict[str, StorageRecord] = {}
     for name, fields in checked_dict(node, "the storages").items():
         what = f"the storage {shown(name)}"
@@ -84,7 +84,7 @@ def storage_records(node: object, sizes: Mapping[str, int]) -> dict[str, Storage
 
 
 def tensor_records(node: object, sizes: Mapping[str, int]) -> list[TensorRecord]:
-    """Return what is said of each tensor; `sizes` are the bytes of the storages."""
+    """Return the records of the tensors; `sizes` are the sizes of the storages in bytes."""
     return [
         _tensor_record(fields, f"tensor {number}", sizes)
         for number, fields in enumerate(checked_list(node, "the list of tensors"))
@@ -109,7 +109,7 @@ def _tensor_record(node: object, what: str, sizes: Mapping[str, int]) -> TensorR
 
 
 def check_place(record: TensorRecord, nbytes: int, what: str) -> None:
-    """Refuse a record of what does not lie in a storage of `nbytes`."""
+    """Raise an error if a record exceeds a storage of `nbytes`."""
     if len(record.shape) != len(record.stride):
         raise FormatError(f"{what} has {len(record.shape)} sizes but {len(record.stride)} strides")
     if record.requires_grad and not (record.dtype.is_floating_point or record.dtype.is_complex):

@@ -206,7 +206,7 @@ def spmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @overridable
 def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """Return the product of two matrices, of which the first may be sparse: an older name of
+    """Return the product of two matrices, the first of which may be sparse: an older name of
     `spmm`.
 
     Parameters

@@ -1,4 +1,4 @@
-"""`assert_close`: values that agree up to rounding, with shapes, dtypes and devices that agree."""
+"""`assert_close`: comparison of values up to rounding, and of shapes, dtypes and devices."""
 
 from __future__ import annotations
 
@@ -45,39 +45,39 @@ def assert_close(
 ) -> None:
     """Check that two tensors, numbers, or sequences or mappings of them, are close.
 
-    ``|actual - expected| <= atol + rtol * |expected|`` for every element; infinities agree. Of
-    tensors on the meta device, which have no values, everything else is compared.
+    ``|actual - expected| <= atol + rtol * |expected|`` for every element; infinities agree. Tensors
+    on the meta device have no values; only their other properties are compared.
 
     Parameters
     ----------
     actual, expected
-        What is compared: tensors, or what `dovetail.as_tensor` takes and has one type (NumPy's
-        arrays); numbers; None; sequences and mappings of these. Numbers do not agree with tensors.
+        Tensors, or objects of the same type that `dovetail.as_tensor` accepts (NumPy arrays);
+        numbers; None; sequences and mappings of these. A number never equals a tensor.
     allow_subclasses
-        Whether a tensor agrees with one of a subclass. Default: True.
+        Whether tensors of different subclasses may be equal. Default: True.
     rtol, atol
         Both or neither. Default: by dtype, float16 (1e-3, 1e-5), bfloat16 (1.6e-2, 1e-5), float32
-        and complex64 (1.3e-6, 1e-5), float64 and complex128 (1e-7, 1e-7), others (0, 0); of two
-        dtypes the wider.
+        and complex64 (1.3e-6, 1e-5), float64 and complex128 (1e-7, 1e-7), others (0, 0); for
+        different dtypes, the larger tolerance.
     equal_nan
-        Whether NaN agrees with NaN. Default: False.
+        Whether NaN equals NaN. Default: False.
     check_device, check_dtype, check_layout
-        Whether these have to agree. If not, tensors are compared on the cpu, and in the dtype that
-        they promote to. Default: True.
+        Whether these must be equal. If not, tensors are compared on the cpu, in the promoted dtype.
+        Default: True.
     check_stride
-        Whether strides have to agree. Default: False.
+        Whether strides must be equal. Default: False.
     msg
-        The text of the error about values or attributes; or a function of the text that it would
-        have. Default: what differs, and where most.
+        The error message, or a function of the default message. Default: a description of the
+        differences, with the greatest one.
 
     Raises
     ------
     AssertionError
-        If they are not close, or containers have other lengths or keys.
+        If they are not close, or if containers have different lengths or keys.
     TypeError
         If they cannot be compared with each other.
     ValueError
-        If only one of `rtol` and `atol` is given.
+        If only one of `rtol` and `atol` is passed.
 
     Examples
     --------

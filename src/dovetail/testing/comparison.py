@@ -1,4 +1,4 @@
-"""How two arrays differ: tolerances by dtype, and the sentences that PyTorch says it in."""
+"""Differences between arrays: tolerances by dtype, and PyTorch's messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def tolerance_of(*dtypes: dtype) -> tuple[float, float]:
 
 
 def as_array(tensor: Tensor) -> NDArray[Any]:
-    """Return the values of a tensor of any device, inexact ones in double precision."""
+    """Return the values of a tensor on any device; inexact dtypes are converted to double
+    precision.
+    """
     tensor = tensor.detach()
     if tensor.dtype.is_floating_point:
         tensor = tensor.cpu().to(float64)
@@ -40,14 +42,14 @@ def as_array(tensor: Tensor) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far values may be apart.
+    """Tolerance for values.
 
     Attributes
     ----------
     rtol, atol
         ``|actual - expected| <= atol + rtol * |expected|``.
     equal_nan
-        Whether NaN agrees with NaN.
+        Whether NaN equals NaN.
     """
 
     rtol: float
@@ -56,11 +58,11 @@ class Tolerance:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing but equal values agree."""
+        """Whether only equal values agree."""
         return self.rtol == 0 and self.atol == 0
 
     def agree(self, actual: NDArray[Any], expected: NDArray[Any]) -> Any:
-        """Return where two arrays of one dtype agree."""
+        """Return a mask of the elements in which two arrays of equal dtype agree."""
         same = actual == expected
         if self.equal_nan:
             same |= np.isnan(actual) & np.isnan(expected)
@@ -78,7 +80,7 @@ def difference_of_arrays(
     Parameters
     ----------
     actual, expected
-        The arrays. Integers are signed and of one width, and so are booleans among them.
+        The arrays. Integers and booleans are converted to one signed dtype.
     tolerance
         How far they may be apart.
     """

@@ -24,35 +24,36 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """Return a tensor of random numbers; one seed gives PyTorch's numbers.
+    """Return a tensor of random numbers; equal seeds give PyTorch's numbers.
 
     Parameters
     ----------
     *shape
-        Its shape, as numbers or as one sequence.
+        The shape, as numbers or as one sequence.
     dtype, device
         Of the tensor.
     low, high
-        The interval that values lie in, of complex ones both parts; the upper end is not in it.
-        Whatever the dtype cannot hold is cut off. Default: -9 and 9 for floating point and complex
-        dtypes, -9 and 10 for integers, 0 and 10 for those without sign, 0 and 2 for booleans.
+        Interval of the values (of both parts for complex dtypes), without the upper end, clipped to
+        the range of the dtype. Default: -9 and 9 for floating point and complex dtypes, -9 and 10
+        for integers, 0 and 10 for unsigned ones, 0 and 2 for booleans.
     requires_grad
         Whether it requires grad. Default: False.
     noncontiguous
-        Whether it takes every second element of its memory, if it has two or more. Default: False.
+        Whether the tensor is non-contiguous, with a step of 2 in memory, if it has two or more
+        elements. Default: False.
     exclude_zero
-        Whether the least positive value stands for every zero: 1 for integers, True for booleans,
-        the least normal number for others. Default: False.
+        Whether to replace zeros by the smallest positive value: 1 for integers, True for booleans,
+        the smallest normal number otherwise. Default: False.
     memory_format
-        How it lies in memory.
+        Memory format.
 
     Raises
     ------
     ValueError
-        For an empty interval, one that has nothing that the dtype can hold, NaN as a bound,
-        `requires_grad` of integers or booleans, or both `noncontiguous` and `memory_format`.
+        For an empty interval, an interval outside the range of the dtype, NaN as a bound,
+        `requires_grad` with integers or booleans, or both `noncontiguous` and `memory_format`.
     TypeError
-        If `dtype` is no dtype.
+        If `dtype` is not a dtype.
     """
     if noncontiguous and memory_format is not None:
         raise ValueError(

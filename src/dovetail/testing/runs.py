@@ -12,7 +12,7 @@ from dovetail_kernel import Device, get_default_device
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one check of one operator.
+    """Result of one check of one operator.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class Outcome:
     state
         "passed", "failed" or "skipped".
     detail
-        The error, or why it was skipped.
+        The error, or the reason for skipping.
     """
 
     operator: str
@@ -41,7 +41,7 @@ def check_op_info(
     info
         The operator.
     device
-        Where samples are made. Default: the default device.
+        Device of the samples. Default: the default device.
     names
         Checks to run. Default: all.
 
@@ -52,7 +52,7 @@ def check_op_info(
     Raises
     ------
     ValueError
-        If there is no check of a name.
+        For an unknown check.
     """
     chosen = chosen_checks(names)
     on = Device(device) if device is not None else get_default_device()

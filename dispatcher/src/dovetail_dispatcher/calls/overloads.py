@@ -129,7 +129,7 @@ class OpOverload:
         Raises
         ------
         NotImplementedError
-            If there is none.
+            If there is no such kernel.
         """
         op = self._operator
         if not key.is_alias:

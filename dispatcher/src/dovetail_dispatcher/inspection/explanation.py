@@ -126,7 +126,7 @@ def explain(op: object, /, *args: Any, **kwargs: Any) -> Explanation | FunctionE
 
 
 def explain(op: object, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExplanation:
-    """Say which kernels a call would run, and why, without running them.
+    """Explain which kernels a call would run, and why, without running them.
 
     What a composite calls is found by calling it on the meta device, on tensors without data; so is
     what a function calls. Only the arguments are replaced by such tensors: a call on a tensor that

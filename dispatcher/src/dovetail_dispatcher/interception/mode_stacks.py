@@ -99,7 +99,7 @@ class ModeStack:
         Raises
         ------
         RuntimeError
-            If there is none.
+            If no mode is active.
         """
         mode = self.innermost()
         self.replace(self.variable.get()[:-1])
@@ -111,7 +111,7 @@ class ModeStack:
         Raises
         ------
         RuntimeError
-            If there is none.
+            If no mode is active.
         """
         modes = self.variable.get()
         if not modes:

@@ -86,35 +86,34 @@ def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
 
 
 class autocast(DecoratingGuard):
-    """Run a block, or a function, in mixed precision: operators cast their arguments as
-    `register_autocast` says.
+    """Run a block, or a function, in mixed precision: operators cast their arguments according to
+    `register_autocast`.
 
-    On "cuda" without CUDA, and with a dtype that is none of mixed precision, it warns
-    (`UserWarning`) and is off.
+    For "cuda" without CUDA, or for an unsupported dtype, it warns (`UserWarning`) and is disabled.
 
     Parameters
     ----------
     device_type
         "cpu" or "cuda".
     dtype
-        What products are computed in; default bfloat16 on cpu, float16 on cuda.
+        Dtype of matrix products; default: bfloat16 on cpu, float16 on cuda.
     enabled
-        False turns autocast off inside.
+        False disables autocast inside.
     cache_enabled
-        Accepted, and without effect: casts are not cached.
+        Accepted and ignored: casts are not cached.
 
     Raises
     ------
     RuntimeError
         For a device type without autocast.
     TypeError
-        When it is entered, if `dtype` is no dtype or `enabled` no bool.
+        On entering, if `dtype` is not a dtype or `enabled` is not a bool.
 
     Notes
     -----
-    In the base library, matrix products compute in `dtype`, and some losses and reductions in
-    float32; the lists are PyTorch's for the operators there are. Gradients have the dtypes of the
-    original tensors. Tensors of float64 and of integers are never cast.
+    In the base library, matrix products use `dtype`, and some losses and reductions use float32, as
+    in PyTorch. Gradients have the dtypes of the original tensors. Tensors of float64 and of
+    integers are never cast.
     """
 
     variables = (STATE, _dtypes)
@@ -154,7 +153,7 @@ class autocast(DecoratingGuard):
         return autocast(self.device, self.fast_dtype, self._enabled)
 
     def change(self) -> autocast:
-        """Choose the dtype, and turn autocast on or off."""
+        """Set the dtype, and enable or disable autocast."""
         _check_settings("autocast", self.fast_dtype, self._enabled)
         _dtypes.set({**_dtypes.get(), self.device: self.fast_dtype})
         set_state(_switch(self._key, self._enabled)(state()))

@@ -38,7 +38,7 @@ def samples_in_part(samples: Sequence[SampleInput], label: str) -> Sequence[Samp
 
 
 class CheckSkipped(Exception):
-    """A check that says nothing about an operator; the text is the reason."""
+    """Raised if a check does not apply to an operator; the text is the reason."""
 
 
 def _about_every_operator(info: OpInfo) -> str:
@@ -54,13 +54,13 @@ class Check:
     name
         Its name, which `Skip` refers to.
     about
-        What it shows, in one sentence.
+        Description of the check, in one sentence.
     function
         ``function(op_info, device)`` raises an AssertionError if the operator fails, and
-        `CheckSkipped` if there is nothing to check on that device.
+        `CheckSkipped` if the check does not apply to that device.
     why_not
-        ``why_not(op_info)`` returns why the check is not about an operator, or "". Default: it is
-        about every operator.
+        ``why_not(op_info)`` returns the reason why the check does not apply to an operator, or "".
+        Default: it applies to every operator.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Check:
         AssertionError
             If the check fails.
         CheckSkipped
-            If the `OpInfo` leaves it out, or it is not about this operator.
+            If the `OpInfo` skips the check, or if it does not apply to this operator.
         """
         reason = self.why_not(info)
         if reason:

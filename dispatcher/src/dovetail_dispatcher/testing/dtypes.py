@@ -33,7 +33,7 @@ def floating_types_and(*dtypes: dtype) -> frozenset[dtype]:
 
 
 def integral_types() -> frozenset[dtype]:
-    """Return the integers that every operator may meet: uint8, int8, int16, int32, int64."""
+    """Return the common integer dtypes: uint8, int8, int16, int32, int64."""
     return _INTEGRAL
 
 

@@ -16,7 +16,7 @@ def checks() -> tuple[Check, ...]:
     Raises
     ------
     RuntimeError
-        If there are none, because the front end is not imported.
+        If there are no checks, because the front end is not imported.
     """
     found = tuple([check for loader in CHECKS.plugs for check in loader()])
     if not found:

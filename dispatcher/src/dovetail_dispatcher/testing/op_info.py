@@ -20,8 +20,8 @@ class SampleInput:
     Parameters
     ----------
     input
-        The first argument: a tensor, a list of tensors, or what a factory begins with. An operator
-        without arguments has none.
+        The first argument: a tensor, a list of tensors, or the first argument of a factory. Omit it
+        for an operator without arguments.
     *args
         The other positional arguments.
     **kwargs
@@ -57,7 +57,7 @@ class SampleInput:
         return made
 
     def tensors(self) -> list[Any]:
-        """Return the tensors among the arguments, in their order."""
+        """Return the tensors among the arguments, in order."""
         found: list[Any] = []
 
         def keep(tensor: Any) -> Any:
@@ -76,7 +76,7 @@ class SampleInput:
 
 @dataclass(frozen=True)
 class ErrorInput:
-    """Arguments that an operator refuses.
+    """Arguments for which an operator raises an error.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class ErrorInput:
     error_type
         The exception. Default: RuntimeError.
     error_regex
-        What its text has in it, as a regular expression.
+        Regular expression to search in its message.
     """
 
     sample_input: SampleInput
@@ -95,7 +95,7 @@ class ErrorInput:
 
 @dataclass(frozen=True)
 class Skip:
-    """A check that does not run for an operator, and why.
+    """A check to skip for an operator, with the reason.
 
     Attributes
     ----------
@@ -104,11 +104,11 @@ class Skip:
     reason
         Why it cannot pass.
     dtypes
-        Where it does not run. Default: everywhere.
+        Skip only these. Default: all.
     device_type
-        Where it does not run. Default: everywhere.
+        Skip only these. Default: all.
     sample
-        Name of the sample that it does not run on. Default: it runs on none.
+        Skip only this sample. Default: all samples.
     """
 
     check: str
@@ -124,9 +124,9 @@ class Skip:
     def covers(
         self, check: str, device: Device, dtype: dtype | None = None, sample: str | None = None
     ) -> bool:
-        """Say whether a check is left out on a device, for a dtype, for a sample.
+        """Return whether a check is skipped on a device, for a dtype, for a sample.
 
-        Without a dtype the question is about all of them, and so for a sample.
+        Without a dtype, return whether all dtypes are skipped; likewise for samples.
         """
         return (
             check == self.check
@@ -160,42 +160,44 @@ ErrorInputs = Callable[["OpInfo", Device], Iterable[ErrorInput]]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OpInfo:
-    """An operator with its sample inputs and what is expected of it, for every generic check.
+    """Description of an operator for all generic checks: sample inputs, references and expected
+    properties.
 
-    The out and in-place variants that are derived from an operator are checked with its samples.
+    The samples of an operator also test the out and in-place variants derived from it.
 
     Attributes
     ----------
     name
         Qualified name, ``"vision::nms"`` or ``"aten::add.Tensor"``.
     dtypes
-        Of the samples that the operator takes: any iterable, stored as a frozenset. It refuses the
-        other dtypes that NumPy and PyTorch have in common and bfloat16.
+        The dtypes that the operator supports: any iterable, stored as a frozenset. The operator
+        must raise an error for bfloat16 and the other dtypes common to NumPy and PyTorch.
     sample_inputs_func
         ``sample_inputs_func(op_info, device, dtype, requires_grad)`` returns sample inputs, the
-        same at every call. With ``requires_grad`` their floating point tensors require grad, and
-        lie where the operator is differentiable.
+        same at every call. With ``requires_grad``, their floating-point tensors require grad, and
+        the operator must be differentiable there.
     error_inputs_func
-        ``error_inputs_func(op_info, device)`` returns arguments that are refused. Default: none.
+        ``error_inputs_func(op_info, device)`` returns arguments for which the operator raises an
+        error. Default: none.
     ref
-        A function of NumPy arrays (and of the other arguments as they are, dtypes as NumPy's) that
-        gives the same results. Default: none, values are not compared.
+        A function of NumPy arrays (with other arguments unchanged, and NumPy dtypes) that returns
+        the same results. Default: none; values are not compared.
     family
-        What the operator belongs to, for reports.
+        Family of the operator, for reports.
     supports_autograd
-        Whether results require grad when floating point arguments do. Default: True. If not, no
-        result does, or its backward raises.
+        Whether results require grad when floating point arguments do. Default: True. If False, no
+        result requires grad, or backward raises.
     supports_gradgrad
         Whether gradients can be differentiated. Default: as `supports_autograd`.
     supports_forward_ad
-        Whether there are tangents in forward mode. Default: as `supports_autograd`.
+        Whether forward mode is supported. Default: as `supports_autograd`.
     is_random
-        Whether values differ from call to call, or are those of memory that is not initialized:
-        shapes and dtypes are compared. Default: False.
+        Whether values are random or uninitialized: only shapes and dtypes are compared. Default:
+        False.
     tolerances
-        ``(rtol, atol)`` by dtype, where values are less precise than usual.
+        ``(rtol, atol)`` by dtype, if values are less accurate than usual.
     skips
-        Checks that do not run.
+        Checks to skip.
     """
 
     name: str
@@ -231,13 +233,15 @@ class OpInfo:
 
     @property
     def operator(self) -> Operator:
-        """The operator's entry in the table. Its library has to be loaded, as `op_infos` does."""
+        """The operator's entry in the table. Its library must be loaded, for example by
+        `op_infos`.
+        """
         qualified, _, overload = self.name.partition(".")
         return registry.find_or_throw(qualified, "" if overload == "default" else overload)
 
     @property
     def op(self) -> Callable[..., Any]:
-        """The operator, to be called: ``dovetail.ops.vision.nms.default``."""
+        """The callable operator: ``dovetail.ops.vision.nms.default``."""
         handle: Callable[..., Any] = self.operator.handle
         return handle
 
@@ -248,14 +252,14 @@ class OpInfo:
         return list(self.sample_inputs_func(self, device, dtype, requires_grad))
 
     def error_inputs(self, device: Device) -> list[ErrorInput]:
-        """Return arguments that are refused on a device."""
+        """Return the error inputs for a device."""
         function = self.error_inputs_func
         return [] if function is None else list(function(self, device))
 
     def skip_of(
         self, check: str, device: Device, dtype: dtype | None = None, sample: str | None = None
     ) -> Skip | None:
-        """Return the skip that leaves out a check, a dtype or a sample of it, or None."""
+        """Return the `Skip` that matches a check, a dtype or a sample, or None."""
         for skip in self.skips:
             if skip.covers(check, device, dtype, sample):
                 return skip

@@ -62,7 +62,8 @@ def op_infos(namespace: str) -> list[OpInfo]:
     Raises
     ------
     RuntimeError
-        If there are none, if two describe one operator, or if one is of another namespace.
+        If there are none, if two describe the same operator, or if one belongs to another
+        namespace.
     """
     if namespace in plugin_manager.namespaces():
         plugin_manager.load_library(namespace)
@@ -86,9 +87,9 @@ def find_op_info(name: str) -> OpInfo | None:
 
 
 def operators_without_op_info(namespace: str) -> list[str]:
-    """Return the names of operators that no `OpInfo` describes, and where they are defined.
+    """Return the names of operators without an `OpInfo`, with the locations of their definitions.
 
-    In-place and out variants that are derived from an operator are checked with it.
+    In-place and out variants derived from an operator are tested with the operator.
     """
     described = {id(info.operator) for info in op_infos(namespace)}
     return sorted(

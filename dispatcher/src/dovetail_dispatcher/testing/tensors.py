@@ -23,15 +23,15 @@ _SILVER: Final = 0.4142135623730951
 
 
 class TensorMaker:
-    """Makes tensors, each with values of its own: ``make(2, 3)`` or ``make((2, 3))``.
+    """Factory of tensors with different values each: ``make(2, 3)`` or ``make((2, 3))``.
 
     Parameters
     ----------
     device, dtype, requires_grad
-        Of the tensors; only floating point and complex ones require grad.
+        Properties of the tensors; only floating-point and complex ones require grad.
     low, high
-        The interval that values lie in; the upper end is not in it. Default: -1.4 and 1.6, for
-        integers -3 and 6, and 0 instead of what is negative if they have no sign.
+        Interval of the values, without the upper end. Default: -1.4 and 1.6; for integers, -3 and
+        6, with 0 instead of negative values for unsigned dtypes.
     """
 
     def __init__(
@@ -73,7 +73,9 @@ class TensorMaker:
         )
 
     def values(self, values: object, dtype: dtype | None = None) -> Any:
-        """Return a tensor of given values, which does not require grad: indices, masks, weights."""
+        """Return a tensor of given values that does not require grad, for indices, masks or
+        weights.
+        """
         return _made(values, self.dtype if dtype is None else dtype, self.device)
 
 
@@ -87,7 +89,7 @@ def sample_tensor(
     requires_grad: bool = False,
     seed: int = 1,
 ) -> Any:
-    """Return a tensor whose values follow no pattern and are the same at every call.
+    """Return a tensor with reproducible pseudorandom values.
 
     Parameters
     ----------
@@ -98,8 +100,8 @@ def sample_tensor(
     device
         Default: the default device.
     low, high
-        The interval that values lie in, of complex ones both parts; the upper end is not in it.
-        Default: as for `TensorMaker`.
+        Interval of the values (of both parts for complex dtypes), without the upper end. Default:
+        as for `TensorMaker`.
     requires_grad
         Whether it requires grad, if it is floating point or complex. Default: False.
     seed
@@ -108,7 +110,7 @@ def sample_tensor(
     Raises
     ------
     RuntimeError
-        If no base library has said how tensors are made.
+        If no base library has registered its tensor factory.
     """
     count = prod(shape)
     values: list[Any]

@@ -226,8 +226,7 @@ class ArrayBackend(Lowering):
         return low, high + itemsize
 
     def memory_bounds(self, array: ShapedArray) -> tuple[int, int]:
-        """Return the address where the memory that `array` lies in begins, and the one behind its
-        end.
+        """Return the start address of the memory of `array`, and the address after its end.
 
         Memory that another library made may have gaps between the elements of the array that owns
         it, which count as part of it, or be shared by several of them.

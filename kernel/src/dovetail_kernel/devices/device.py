@@ -85,9 +85,7 @@ CPU: Final = _interned.setdefault(("cpu", None), Device.make(type="cpu", index=N
 
 
 def get_default_device() -> Device:
-    """Return the device of new tensors that are not told otherwise: cpu unless this task chose
-    another.
-    """
+    """Return the default device of new tensors: cpu unless this task changed it."""
     return default_device.innermost() or CPU
 
 

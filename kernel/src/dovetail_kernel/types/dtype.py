@@ -16,7 +16,8 @@ BOOL, INT, FLOAT, COMPLEX = range(4)
 
 
 class dtype(NamedValue):
-    """An element type. The instances are module constants such as `float32`; no others can be made.
+    """An element type. The instances are module constants such as `float32`; no others can be
+    created.
 
     Attributes
     ----------
@@ -27,8 +28,7 @@ class dtype(NamedValue):
     itemsize
         Bytes per element.
     category
-        0 bool, 1 integer, 2 floating point, 3 complex: what decides when a dtype gives way to
-        another.
+        0 bool, 1 integer, 2 floating point, 3 complex: which determines promotion.
     is_floating_point, is_complex, is_signed
         As the names say; `bool` counts as unsigned, complex types as signed.
     index, bit
@@ -60,7 +60,7 @@ class dtype(NamedValue):
         return _REAL_OF.get(self, self)
 
     def to_complex(self) -> dtype:
-        """Return the complex dtype that holds this floating-point dtype.
+        """Return the complex dtype whose parts can represent this floating-point dtype.
 
         There is no half-precision complex dtype, so `float16` gives `complex64`, as `bfloat16`
         does.

@@ -45,7 +45,7 @@ class finfo(Immutable):
     smallest_normal, tiny
         The smallest positive number of full precision (two names for it).
     resolution
-        The power of ten that every decimal number survives at.
+        The approximate decimal resolution.
     dtype
         Name of the dtype.
 

@@ -87,9 +87,7 @@ def _promote_unsigned(low: dtype, high: dtype) -> dtype:
 
 
 def can_cast(source: dtype, destination: dtype) -> bool:
-    """Tell whether a result of dtype `source` may be written into `destination`: categories may
-    rise, never fall.
-    """
+    """Return whether dtype `source` can be cast to `destination`: categories must not decrease."""
     source = PYTHON_DTYPES.get(source, source)  # type: ignore[call-overload]
     destination = PYTHON_DTYPES.get(destination, destination)  # type: ignore[call-overload]
     return source.category <= destination.category

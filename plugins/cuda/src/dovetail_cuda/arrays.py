@@ -227,7 +227,9 @@ class CudaArrays(CudaRandom):
     def index_put(
         self, array: Array, key: tuple[object, ...], values: Array, accumulate: bool
     ) -> Any:
-        """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
+        """Return a copy with `values` at ``[key]``, or added there, including at repeated
+        indices.
+        """
         return super().index_put(
             array, _without_masks(key) if accumulate else key, values, accumulate
         )
@@ -266,8 +268,8 @@ class CudaArrays(CudaRandom):
     def index_combine(
         self, array: Array, key: tuple[object, ...], values: Array, function: str
     ) -> Any:
-        """Return a copy with `values` combined with what is at ``[key]``: by ``multiply``,
-        ``maximum`` or ``minimum``, also at repeated places.
+        """Return a copy with `values` combined with the elements at ``[key]`` by ``multiply``,
+        ``maximum`` or ``minimum``, including at repeated indices.
         """
         return combined(self.clone(array), key, values, function)
 

@@ -49,7 +49,7 @@ def synchronize(index: int | None = None) -> None:
 
 
 def device_name(index: int | None = None) -> str:
-    """Return what the maker calls a device, by default the current one."""
+    """Return the product name of a device, by default the current one."""
     import cupy
 
     name: bytes = cupy.cuda.runtime.getDeviceProperties(_device(index).id)["name"]

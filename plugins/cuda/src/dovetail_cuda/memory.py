@@ -59,7 +59,7 @@ class CudaMemory(NamespaceArrays):
     def as_strided(
         self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int
     ) -> Any:
-        """Return a view of the memory that `array` lies in; it does not reach beyond."""
+        """Return a view of the memory of `array`, within its bounds."""
         itemsize = array.itemsize
         steps = [step * itemsize for step in stride]
         memory = self.storage_of(array)

@@ -38,7 +38,7 @@ def current_stream() -> Any:
 
 
 def default_stream() -> Any:
-    """Return the stream that a device uses unless told otherwise."""
+    """Return the default stream of a device."""
     return cupy.cuda.Stream.null
 
 

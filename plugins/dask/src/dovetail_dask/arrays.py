@@ -214,8 +214,8 @@ class DaskArrays(NamespaceArrays):
     # -- indexing ----------------------------------------------------------------------------------
 
     def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
-        """Return a copy with `values` at ``[key]``, or added there, also at repeated places. The
-        places of a mask are computed at once unless one number goes to all of them.
+        """Return a copy with `values` at ``[key]``, or added there, including at repeated indices.
+        The places of a mask are computed at once unless one number goes to all of them.
         """
         if not any([isinstance(each, da.Array) for each in key]):
             made = array.copy()

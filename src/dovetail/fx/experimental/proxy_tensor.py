@@ -28,19 +28,19 @@ def make_fx(
     tracing_mode: str = "real",
     **options: Any,
 ) -> Callable[..., GraphModule]:
-    """Return a function that runs `f` on its arguments and returns what was called, as a module.
+    """Return a function that runs `f` on its arguments and returns the recorded calls as a module.
 
-    Operators are recorded below autograd and the transforms of `dovetail.func`: those of a gradient
-    too. What is decided by values is as it was for these arguments, and so are the shapes.
+    Operators are recorded below autograd and the transforms of `dovetail.func`, including those of
+    a gradient. Decisions that depend on values, and shapes, are fixed for these arguments.
 
     Parameters
     ----------
     f
-        A function or a module, of nested tensors; other arguments are constants.
+        A function or a module on nested tensors; other arguments are constants.
     decomposition_table
-        Functions to call in place of operators, whose calls are recorded.
+        Functions that replace operators; their calls are recorded.
     tracing_mode
-        ``'real'``, ``'fake'`` or ``'symbolic'``; all of them run `f` on the arguments.
+        ``'real'``, ``'fake'`` or ``'symbolic'``; all modes run `f` on the arguments.
 
     Raises
     ------
@@ -85,14 +85,14 @@ def get_proxy_mode() -> ProxyTorchDispatchMode | None:
 
 
 class ProxyTorchDispatchMode(TorchDispatchMode):
-    """Records the operators that are called within it.
+    """Records the operators called inside.
 
     Parameters
     ----------
     root
-        Gets the tensors that are not known, as attributes.
+        Module that receives unknown tensors as attributes.
     decomposition_table
-        Functions to call in place of operators.
+        Functions that replace operators.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""Recordings of runs of a program, and the first call at which two of them part."""
+"""Recordings of runs of a program, and the first call at which two runs diverge."""

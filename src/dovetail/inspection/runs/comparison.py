@@ -1,4 +1,4 @@
-"""``dovetail.compare_runs``: the first call at which two runs of a program part."""
+"""``dovetail.compare_runs``: the first call at which two runs of a program diverge."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _SHOWN: Final = 3
 
 @dataclass(frozen=True)
 class RunComparison:
-    """What two runs of a program have in common.
+    """Result of comparing two runs of a program.
 
     Attributes
     ----------
     parting
-        The first call whose results differ though its arguments agree; None if there is none.
+        The first call whose results differ although its arguments agree, or None.
     compared
-        How many calls were compared.
+        Number of compared calls.
     notes
-        Sentences about differences that no call explains alone.
+        Sentences about differences that no single call explains.
     program
-        A program that makes the call under both configurations, if it alone gives the difference;
-        else None.
+        A program that repeats the call under both configurations, if this reproduces the
+        difference; else None.
     """
 
     parting: Parting | None
@@ -44,7 +44,7 @@ class RunComparison:
 
     @property
     def agree(self) -> bool:
-        """Whether no difference was found."""
+        """Whether the runs agree."""
         return self.parting is None and not self.notes
 
     def __bool__(self) -> bool:
@@ -76,50 +76,50 @@ def compare_runs(
     """Run a program under two configurations, and find the first call whose results differ.
 
     Both runs begin with the same seed and with copies of the arguments, so `f` should be a function
-    of its arguments: pass it the model. A call whose results differ is made again under both
-    configurations with the same arguments. So rounding errors that add up over many calls are no
-    difference of the call that shows them.
+    of its arguments: pass it the model. A call with different results is repeated under both
+    configurations with the same arguments, so that accumulated rounding errors are not attributed
+    to it.
 
     Parameters
     ----------
     f
-        The program: a function, a module or an operator. May be left out for two saved traces.
+        The program: a function, a module or an operator. Omit it for two saved traces.
     args, kwargs
         Its arguments.
     first, second
-        The configurations. None: as it is. A device, or its name, that tensors and modules among
-        the arguments are copied to. A dtype that their floating point elements are cast to. A dict
-        with ``device``, ``dtype``, ``conditions`` (False: kernels with conditions take no calls),
-        ``native`` (whether compiled code is in force, in a process of its own) and ``within`` (a
-        function that returns a context manager). Or the `pathlib.Path` of a trace that was recorded
-        with ``tracing(hashes=True)`` and saved with ``export_json``.
+        The configurations. None means unchanged. A device or its name: copy tensors and modules
+        among the arguments there. A dtype: cast floating-point arguments to it. A dict with
+        ``device``, ``dtype``, ``conditions`` (False disables kernels with conditions), ``native``
+        (whether to use compiled code, in a separate process) and ``within`` (a function that
+        returns a context manager). Or the `pathlib.Path` of a trace recorded with
+        ``tracing(hashes=True)`` and saved with ``export_json``.
     rtol
         Greatest difference, relative to the element and to the greatest element. Default: by dtype,
         1.3e-6 for float32.
     atol
         Greatest absolute difference. Default: one unit in the last place of the greatest argument.
     backward
-        Whether results that require grad are differentiated, unless `f` runs backward itself.
-        Default: True.
+        Whether to run backward on results that require grad, unless `f` does so itself. Default:
+        True.
 
     Returns
     -------
     RunComparison
-        True if the runs agree; its text names the call, its kernels, and a program that makes it
-        alone.
+        True if the runs agree; its text has the call, its kernels, and a program that reproduces
+        it.
 
     Raises
     ------
     TypeError
-        If a configuration is none of these, or the program cannot be sent to another process.
+        For an invalid configuration, or if the program cannot be sent to another process.
     ValueError
-        If a file holds no trace with hashes.
+        If a file is not a trace with hashes.
 
     Notes
     -----
-    While calls are recorded, backward runs formulas that are written with operators, never those
-    over arrays. So the results of two runs without a trace are compared, too. Values of all calls
-    are kept in memory until the comparison ends.
+    While calls are recorded, backward uses the formulas over tensors, not those over arrays. So the
+    results of two runs without a trace are compared too. The values of all calls stay in memory
+    until the comparison ends.
     """
     sides = _side(first, "first"), _side(second, "second")
     if f is None and any([isinstance(side, Settings) for side in sides]):

@@ -1,4 +1,4 @@
-"""Finds the first call at which two recorded runs part."""
+"""Search for the first call at which two recorded runs diverge."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _TOP: Final = Place()
 
 @dataclass
 class Parting:
-    """The first call that two runs do not agree on.
+    """The first call at which two runs diverge.
 
     Attributes
     ----------
@@ -51,17 +51,17 @@ class Parting:
     text
         How the results differ.
     error
-        Greatest absolute difference; infinite where there is no such number.
+        Greatest absolute difference; infinite if it is undefined.
     first, second
         The call in either run.
     node
-        The node of backward that makes the call; None in forward.
+        The backward node that made the call; None in forward.
     called_at
-        ``file:line`` of the line of the program that made it; None if that is not known.
+        ``file:line`` of the program's call, or None if unknown.
     kernels
         The kernels of either run, with file and line.
     arguments
-        Arguments of the call, if it alone gives the difference; else None.
+        Arguments of the call, if repeating it reproduces the difference; else None.
     """
 
     name: str
@@ -79,25 +79,25 @@ class Parting:
 class Search:
     """Compares two runs call by call.
 
-    A call whose results differ is made again in both configurations with the arguments of the first
-    run, where these are known: rounding errors that add up over many calls are no difference of
-    the call. Where they are not known, its arguments must agree.
+    A call with different results is repeated under both configurations with the arguments of the
+    first run, if known, so that accumulated rounding errors are not attributed to it. If they are
+    unknown, the arguments of both runs must agree.
 
     Parameters
     ----------
     runners
-        Those of the two configurations.
+        The runners of the two configurations.
     tolerance
-        How far apart results may be.
+        Tolerance of the comparison.
 
     Attributes
     ----------
     compared
-        How many calls were compared.
+        Number of compared calls.
     explained
-        Calls whose results differ because their arguments do.
+        Calls whose results differ because their arguments differ.
     lone
-        Calls that only one of the runs makes.
+        Calls that only one of the runs made.
     """
 
     runners: tuple[Runner, Runner]
@@ -109,7 +109,7 @@ class Search:
     def first_parting(
         self, first: Sequence[RecordedSpan], second: Sequence[RecordedSpan], place: Place = _TOP
     ) -> Parting | None:
-        """Return the first call in which two sequences of calls part, or None."""
+        """Return the first call at which two sequences of calls diverge, or None."""
         pairs = _aligned(first, second)
         if place is _TOP and _is_foreign(first) != _is_foreign(second):
             pairs = self._matched(_calls_of(first), _calls_of(second))

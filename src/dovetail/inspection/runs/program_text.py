@@ -1,4 +1,4 @@
-"""Program that makes one recorded call under two configurations."""
+"""Source text of a program that repeats a recorded call under two configurations."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _WIDTH: Final = 88
 
 
 def program_of(parting: Parting, first: Settings, second: Settings) -> str | None:
-    """Return the text of a program that compares the call of a parting alone; None if its
-    arguments are too large to be written out, or not known.
+    """Return the text of a program that compares a single call; None if its arguments are unknown
+    or too large.
     """
     if parting.arguments is None:
         return None

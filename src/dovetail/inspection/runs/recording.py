@@ -1,4 +1,4 @@
-"""Recordings of runs: every call and node with the values that it got and returned."""
+"""Recordings of runs: every call and node with its arguments and results."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ REQUIRED: Final = "The trace has no values: record it with dovetail.tracing(hash
 
 @dataclass(slots=True, eq=False)
 class RecordedSpan:
-    """One call, or one node of backward, with the tensors that it got and returned.
+    """One call, or one node of backward, with its argument and result tensors.
 
     Attributes
     ----------
     name, kind, called_at, error, children
         As for `Span`.
     given, results
-        The tensors, those of lists one by one; of a call that writes also the arguments after it.
+        The tensors, with lists flattened; for a call that writes, also the arguments after the
+        call.
     options
         The other arguments that differ from their defaults, as text.
     kernels
@@ -170,7 +171,7 @@ def _kernels_of(span: Span) -> tuple[str, ...]:
 
 
 class HashObserver(ValueObserver):
-    """Notes fingerprints of the values of every span of a trace."""
+    """Records fingerprints of the values of every span of a trace."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -182,7 +183,7 @@ class HashObserver(ValueObserver):
         self.fingerprints[span] = {"given": _as_dicts(values_in(self.given.pop(span)))}
 
     def closed(self, span: Span, result: object) -> None:
-        """Note the results, and the arguments of an operator that writes to some."""
+        """Record the results, and the arguments of an operator that writes to them."""
         super().closed(span, result)
         self.fingerprints[span]["results"] = _as_dicts(self.results.pop(span))
 

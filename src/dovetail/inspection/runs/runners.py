@@ -1,4 +1,4 @@
-"""Runs of a program under a configuration: in this process, or in one of their own."""
+"""Runs of a program under a configuration: in this process, or in a separate process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SEED: Final = 0
 
 
 class Outcome(NamedTuple):
-    """What a run gave.
+    """The outcome of a run.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Runner(Protocol):
     """Whether calls can be made again."""
 
     def run(self, program: object, *, traced: bool, backward: bool) -> Outcome:
-        """Run a program: function, arguments and keyword arguments."""
+        """Run a program, which consists of a function, arguments and keyword arguments."""
 
     def repeat(self, name: str, arguments: Sequence[object], records: bool) -> Repeated:
         """Call an operator with recorded arguments: see `repeat`."""
@@ -161,7 +161,7 @@ class _Elsewhere(Runner):
 
 
 def runner_of(settings: Settings | list[RecordedSpan]) -> Runner:
-    """Return what runs programs under a configuration, or returns a saved run."""
+    """Return the runner for a configuration or a saved run."""
     if isinstance(settings, list):
         return _Saved(settings)
     return _Here(settings) if settings.native is None else _Elsewhere(settings)

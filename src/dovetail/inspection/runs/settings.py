@@ -1,4 +1,4 @@
-"""Configurations that a program is run under."""
+"""Configurations of a run."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Settings:
     Attributes
     ----------
     device, dtype
-        Where tensors of the arguments go, and what floating point ones become; the default device
-        and dtype of the run. None: as they are.
+        Device and dtype to convert the arguments to, and the defaults of the run. None means
+        unchanged.
     conditions
-        Whether kernels with conditions take calls.
+        Whether kernels with conditions are enabled.
     native
-        Whether compiled code is in force; the run has a process of its own. None: as it is, in this
+        Whether compiled code is enabled, in a separate process. None means unchanged, in this
         process.
     within
         Returns a context manager around the run.
@@ -43,7 +43,7 @@ class Settings:
     within: Callable[[], AbstractContextManager[Any]] | None = None
 
     def as_code(self) -> str:
-        """Return the configuration as `compare_runs` takes it, in Python."""
+        """Return the Python expression of the configuration, as an argument of `compare_runs`."""
         parts = []
         if self.device is not None:
             parts.append(f"'device': {str(self.device)!r}")
@@ -60,7 +60,7 @@ class Settings:
 
 
 def settings_of(value: object, parameter: str) -> Settings:
-    """Return the configuration that an argument of `compare_runs` means.
+    """Return the configuration for an argument of `compare_runs`.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def settings_of(value: object, parameter: str) -> Settings:
 
 @contextmanager
 def in_force(settings: Settings) -> Iterator[None]:
-    """Run a block under a configuration, except that compiled code stays as it is."""
+    """Run a block under a configuration, except for the setting of compiled code."""
     with ExitStack() as stack:
         if settings.device is not None:
             stack.enter_context(settings.device)
@@ -109,7 +109,7 @@ def in_force(settings: Settings) -> Iterator[None]:
 
 
 def placed(program: object, settings: Settings) -> Any:
-    """Return a copy of `program`, whose tensors and modules are those of a configuration.
+    """Return a copy of `program` with its tensors and modules converted to a configuration.
 
     Parameters
     ----------

@@ -74,19 +74,19 @@ class Fingerprint:
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A tensor as it was at one moment of a run.
+    """Snapshot of a tensor during a run.
 
     Attributes
     ----------
     shape, dtype
         Shape and dtype name of the tensor.
     array
-        A copy of the elements with the strides of the tensor; None for a tensor whose elements are
-        out of reach: a meta tensor, or one inside a transform of a function.
+        A copy of the elements with the strides of the tensor; None for a tensor without accessible
+        elements: a meta tensor, or one inside a function transform.
     device
-        Where it was.
+        The device of the tensor.
     requires_grad
-        Whether it required grad.
+        Whether the tensor required grad.
     """
 
     shape: tuple[int, ...]
@@ -127,7 +127,7 @@ def recorded_value(tensor: TensorBase) -> Value:
 
 
 def copied_array(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy with the strides of `array`, also where elements overlap or are apart."""
+    """Return a copy with the strides of `array`, even if elements overlap or have gaps."""
     if array.flags.forc or array.size == 0:
         return array.copy(order="A")
     if any([step < 0 for step in array.strides]):
@@ -308,7 +308,7 @@ def _estimated_difference(
 
 
 def scale_of(values: Iterable[Value | Fingerprint]) -> float:
-    """Return the greatest absolute value among floating point arguments; 0 if it is not known."""
+    """Return the greatest absolute value among floating-point arguments; 0 if unknown."""
     found = [0.0]
     for each in values:
         if isinstance(each, Fingerprint):

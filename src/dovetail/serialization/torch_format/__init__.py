@@ -1,1 +1,1 @@
-"""Files of `torch.save`: read without running what they name, and written."""
+"""Reading `torch.save` files without running code, and writing them."""

@@ -1,4 +1,4 @@
-"""What the pickles of PyTorch call to make tensors: every argument is checked."""
+"""The functions that PyTorch's pickles call to create tensors, with checks of every argument."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rebuild_tensor(
     hooks: object = None,
     metadata: object = None,
 ) -> Tensor:
-    """Make a tensor of the dtype of its storage."""
+    """Create a tensor of the dtype of its storage."""
     if not isinstance(storage, TypedStorage):
         raise corrupt("a tensor has no typed storage")
     return _tensor_on(storage, offset, size, stride, requires_grad, storage.dtype, metadata)
@@ -43,7 +43,7 @@ def rebuild_tensor_v3(
 
 
 def rebuild_sparse_tensor(layout: object, data: object) -> Tensor:
-    """Make a tensor in coordinate form; its indices are checked."""
+    """Create a sparse COO tensor, with checked indices."""
     if layout is not sparse_coo or type(data) is not tuple or len(data) not in (3, 4):
         raise corrupt("a sparse tensor is not made of indices, values and a size")
     indices, values, size, *is_coalesced = data
@@ -175,7 +175,7 @@ def rebuild_meta_tensor_no_storage(kind: Any, size: object, stride: Any, require
 
 
 def set_attributes(obj: object, state: object) -> None:
-    """Set attributes that are none of its class, such as the ``_metadata`` of a state dict."""
+    """Set instance attributes, such as the ``_metadata`` of a state dict."""
     if type(state) is tuple and len(state) == 2:  # __dict__, and values of slots
         set_attributes(obj, state[0])
         state = state[1]

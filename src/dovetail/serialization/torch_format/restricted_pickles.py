@@ -1,5 +1,5 @@
-"""Reads pickles without running what they name: a machine for the opcodes of containers, and a
-caller that says which globals may be called.
+"""Restricted unpickler: an interpreter for the opcodes of containers, and a list of callable
+globals.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ _DICTS: Final = (dict, OrderedDict, Counter)
 
 
 def corrupt(problem: str) -> FormatError:
-    """Return the error for bytes that are no pickle of a checkpoint."""
+    """Return the error for bytes that are not a pickle of a checkpoint."""
     return FormatError(f"its pickle is corrupt: {problem}")
 
 
 class AllowedGlobals(Protocol):
-    """What a pickle may name, and what it may do with that."""
+    """The globals that a pickle may use, and the permitted operations on them."""
 
     def find(self, module: str, name: str) -> Any:
-        """Return the object of this name, or raise for one that is not allowed."""
+        """Return the object of this name if allowed, else raise an error."""
 
     def call(self, function: Any, args: tuple[Any, ...]) -> Any:
-        """Return ``function(*args)`` if that is allowed, else raise."""
+        """Return ``function(*args)`` if allowed, else raise an error."""
 
     def new(self, cls: Any, args: tuple[Any, ...]) -> Any:
-        """Return ``cls.__new__(cls, *args)`` if that is allowed, else raise."""
+        """Return ``cls.__new__(cls, *args)`` if allowed, else raise an error."""
 
     def build(self, obj: Any, state: Any) -> Any:
-        """Give `obj` its state if that is allowed, else raise."""
+        """Set the state of `obj` if allowed, else raise an error."""
 
     def is_trusted(self, obj: Any) -> bool:
-        """Return whether the class of `obj` is one that the user allowed."""
+        """Return whether the user allowed the class of `obj`."""
 
 
 def unpickle(
@@ -59,10 +59,10 @@ def unpickle(
     persistent_load: Callable[[Any], Any],
     encoding: str = "utf-8",
 ) -> Any:
-    """Return the object of the pickle at which `stream` stands, and leave it at its end.
+    """Return the object of the pickle at the position of `stream`, and move the stream to its end.
 
-    Nothing is called but through `allowed` and `persistent_load`, and no recursion follows the
-    nesting of the object, which is as large as the pickle is long.
+    Only `allowed` and `persistent_load` call anything. The nesting of the object causes no
+    recursion.
 
     Parameters
     ----------
@@ -72,14 +72,15 @@ def unpickle(
     persistent_load : callable
         Returns the object of a persistent id.
     encoding : str, default "utf-8"
-        Of the strings of Python 2; "bytes" leaves them as they are.
+        Encoding of Python 2 strings; "bytes" does not decode them.
 
     Raises
     ------
     FormatError
-        If the bytes are no pickle, or one with opcodes that none of containers and tensors has.
+        If the bytes are not a pickle, or if it has opcodes other than those of containers and
+        tensors.
     Exception
-        What `allowed` and `persistent_load` raise.
+        Any exception of `allowed` and `persistent_load`.
     """
     return _Machine(allowed, persistent_load, encoding).run(stream)
 

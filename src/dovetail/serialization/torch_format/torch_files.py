@@ -1,4 +1,4 @@
-"""Reads what `torch.save` wrote: zip archives, and the sequences of pickles that came before."""
+"""Reads `torch.save` files: zip archives, and the legacy sequences of pickles."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ORDERS: Final = ("little", "big")
 
 
 class LoadOptions(NamedTuple):
-    """What the caller of `load` asked for, with the name of the file in errors."""
+    """Options of a call of `load`, and the name of the file for errors."""
 
     file: str
     placement: Placement
@@ -73,9 +73,9 @@ def load_zip(source: ByteSource, options: LoadOptions) -> Any:
     Raises
     ------
     FormatError
-        If it is none of `torch.save`.
+        If it is not a `torch.save` archive.
     pickle.UnpicklingError
-        If it names something that is not allowed.
+        If it refers to a global that is not allowed.
     """
     archive = ZipArchive(source)
     if "data.pkl" not in archive:

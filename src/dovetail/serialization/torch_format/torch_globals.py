@@ -1,6 +1,4 @@
-"""What the pickles of PyTorch name, and what is made of it here: tensors, storages and
-containers.
-"""
+"""Counterparts of the globals in PyTorch's pickles: tensors, storages and containers."""
 
 from __future__ import annotations
 
@@ -167,13 +165,12 @@ _OTHER_DTYPES: Final = re.compile(r"(q?u?int|float|bits|complex)\d+\w*|per_(tens
 
 
 def global_named(module: str, name: str) -> Any:
-    """Return what stands here for a global of PyTorch's pickles, None for one without a
-    counterpart.
+    """Return the counterpart of a global in PyTorch's pickles, or None.
 
     Raises
     ------
     FormatError
-        For the parts of tensors and storages that there are none of here.
+        For unsupported kinds of tensors and storages.
     """
     module = _OLD_MODULES.get(module, module)
     found = _CALLS.get(f"{module}.{name}")
@@ -204,16 +201,16 @@ def _storage_class(name: str) -> Any:
 
 
 class TorchGlobals:
-    """What a pickle may name, and what it may do: make tensors and containers, and call what the
-    user allowed by `add_safe_globals`.
+    """The globals and operations that a pickle may use: creation of tensors and containers, and
+    calls of objects allowed by `add_safe_globals`.
 
     Parameters
     ----------
     file : str
-        Its name in errors.
+        Name of the file in errors.
     size : int
-        Bytes of the pickle. It may copy about as many elements: each copy of a string or list that
-        is stored once costs the file a few bytes, and as much memory as the first.
+        Size of the pickle in bytes, which limits the number of copied elements: a copy of a stored
+        string or list costs only a few bytes in the file, but full memory.
     """
 
     def __init__(self, file: str, size: int) -> None:
@@ -237,13 +234,15 @@ class TorchGlobals:
         return found
 
     def call(self, function: Any, args: tuple[Any, ...]) -> Any:
-        """Return ``function(*args)`` if it is one of the user's, or makes a tensor or container."""
+        """Return ``function(*args)`` if the function is allowed or creates a tensor or
+        container.
+        """
         if id(function) in self._safe_ids:
             return function(*args)
         return self._made(function, args)
 
     def new(self, cls: Any, args: tuple[Any, ...]) -> Any:
-        """Return ``cls.__new__(cls, *args)`` of one of the user's classes."""
+        """Return ``cls.__new__(cls, *args)`` for an allowed class."""
         if id(cls) in self._safe_ids and isinstance(cls, type):
             return cls.__new__(cls, *args)
         return self._made(cls, args)
@@ -255,7 +254,7 @@ class TorchGlobals:
         return _called(function, args)
 
     def build(self, obj: Any, state: Any) -> None:
-        """Give an object of one of the user's classes its state; other objects get attributes."""
+        """Set the state of an object of an allowed class; other objects get attributes."""
         if not self.is_trusted(obj):
             if not isinstance(obj, OrderedDict | Counter):
                 raise corrupt(f"a {type(obj).__name__} is given a state")
@@ -271,7 +270,7 @@ class TorchGlobals:
                 setattr(obj, name, value)
 
     def is_trusted(self, obj: Any) -> bool:
-        """Return whether the class of `obj` is one that the user allowed."""
+        """Return whether the user allowed the class of `obj`."""
         return id(type(obj)) in self._safe_ids
 
 

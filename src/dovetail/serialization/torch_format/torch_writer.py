@@ -50,7 +50,7 @@ def pack_torch(obj: object) -> Iterator[memoryview | bytes]:
     Raises
     ------
     pickle.PicklingError
-        If there is something in it that is neither data nor a plain container.
+        If it contains anything but data and plain containers.
     """
     stream = io.BytesIO()
     pickler = _Pickler(stream)

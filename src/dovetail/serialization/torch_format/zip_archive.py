@@ -1,6 +1,4 @@
-"""The records of a zip archive as `torch.save` writes it: stored, not compressed, one behind the
-other.
-"""
+"""The records of a `torch.save` zip archive: consecutive and not compressed."""
 
 from __future__ import annotations
 
@@ -29,14 +27,14 @@ _MANY: Final = 0xFFFF
 
 
 class ZipArchive:
-    """The records of an archive, by name without the name of the archive that all begin with.
+    """The records of an archive, by name without the common prefix.
 
-    Records neither overlap nor are compressed, so what is read is as large as the file.
+    Records neither overlap nor are compressed, so no more data than the file's size is read.
 
     Raises
     ------
     FormatError
-        If the bytes are no such archive.
+        If the bytes are not such an archive.
     """
 
     def __init__(self, source: ByteSource) -> None:
@@ -66,12 +64,12 @@ class ZipArchive:
         return list(self._records)
 
     def size(self, name: str) -> int:
-        """Return how many bytes a record has."""
+        """Return the size of a record in bytes."""
         return self._records[name][0].file_size
 
     def read(self, name: str, checked: bool = True) -> Any:
-        """Return the bytes of a record as a writable NumPy array; `checked` compares them with
-        their checksum.
+        """Return the bytes of a record as a writable NumPy array; `checked` verifies their
+        checksum.
         """
         if name not in self._records:
             raise FormatError(f"the record {shown(name)} is missing")
@@ -101,9 +99,9 @@ def _check(info: zipfile.ZipInfo, end: int) -> None:
 
 
 def pack_zip(records: Mapping[str, Any]) -> Iterator[memoryview | bytes]:
-    """Yield the pieces of an archive of stored records, whose bytes begin at multiples of 64.
+    """Yield the pieces of an archive of uncompressed records, aligned to 64 bytes.
 
-    All sizes and places are those of zip64, which has one form for small and large ones.
+    All sizes and offsets use the zip64 format.
     """
     directory: list[bytes] = []
     place = 0

@@ -93,7 +93,7 @@ def _get_schema(name: str, overload_name: str) -> FunctionSchema:
     Raises
     ------
     RuntimeError
-        If there is none.
+        If there is no such schema.
     """
     schemas = _jit_get_schemas_for_operator(name)
     found = next(iter([s for s in schemas if s.overload_name == overload_name]), None)

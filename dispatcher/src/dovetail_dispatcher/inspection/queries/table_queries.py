@@ -91,7 +91,7 @@ def _dispatch_find_schema_or_throw(name: str, overload_name: str = "") -> OpOver
     Raises
     ------
     RuntimeError
-        If there is none.
+        If there is no such operator.
     """
     handle: OpOverload = registry.find_or_throw(name, overload_name).handle
     return handle

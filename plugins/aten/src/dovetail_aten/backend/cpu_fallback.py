@@ -20,11 +20,11 @@ _libraries: dict[str, Library] = {}
 
 
 def use_cpu_fallback(device_type: str) -> None:
-    """Run operators that have no kernel on a backend on the cpu from now on: copy there, compute,
-    copy back.
+    """Run operators without a kernel on a backend on the cpu: copy the arguments there, compute,
+    and copy the results back.
 
-    The first call of each operator warns with its name. Views cannot be had that way, because
-    memory is not shared between devices: they raise.
+    The first call of each operator warns with its name. Views are not possible and raise an error,
+    because devices share no memory.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def use_cpu_fallback(device_type: str) -> None:
     Raises
     ------
     RuntimeError
-        For cpu or meta, or a device type that is not known.
+        For cpu or meta, or an unknown device type.
     """
     if device_type in ("cpu", "meta"):
         raise RuntimeError(

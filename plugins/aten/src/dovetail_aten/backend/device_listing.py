@@ -10,20 +10,20 @@ from dovetail_kernel.plugins import BACKENDS
 
 @dataclass(frozen=True, slots=True)
 class DeviceType:
-    """One line of `devices`.
+    """An entry of `devices`.
 
     Attributes
     ----------
     name
         The device type, ``'cuda'``.
     count
-        How many devices there are; 0 if it is unavailable.
+        Number of devices; 0 if unavailable.
     unavailable_because
-        Why it cannot be used, and what to do about it; None if it can.
+        The reason why it is unavailable, with a remedy; None if it is available.
     loaded
-        Whether its kernels are registered already; they are when it is first used.
+        Whether its kernels are registered, which happens on first use.
     distribution
-        Where it comes from; None for one that the running program registered.
+        Distribution that provides it; None if the program registered it.
     """
 
     name: str
@@ -34,14 +34,14 @@ class DeviceType:
 
     @property
     def is_available(self) -> bool:
-        """Whether tensors can be made there."""
+        """Whether tensors can be created on it."""
         return self.unavailable_because is None
 
 
 def devices() -> list[DeviceType]:
-    """Return the device types that are installed or registered, those that are loaded first.
+    """Return the installed or registered device types, loaded ones first.
 
-    Plugins are imported and asked whether they can be used; none is loaded for that.
+    Plugins are imported to check their availability, but not loaded.
     """
     # A name with an underscore is no device type: an inner affair of the core.
     loaded = {

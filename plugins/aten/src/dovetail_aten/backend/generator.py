@@ -235,7 +235,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def get_rng_state() -> Any:
-    """Return where the default generator of cpu stands, for `set_rng_state`."""
+    """Return the state of the default generator of the cpu, for `set_rng_state`."""
     return default_generator().get_state()
 
 
@@ -247,7 +247,7 @@ def set_rng_state(new_state: object) -> None:
 
 
 def initial_seed() -> int:
-    """Return the seed that the default generator of cpu last started from."""
+    """Return the seed from which the default generator of the cpu last started."""
     return default_generator().initial_seed()
 
 

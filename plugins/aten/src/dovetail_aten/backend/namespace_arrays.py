@@ -38,13 +38,13 @@ class NamespaceArrays(CoreArrays):
     Attributes
     ----------
     checks_bounds
-        Whether ``array[index]`` raises IndexError for an index out of range. Default: False, and
-        the kernels check, which waits for the device: many libraries wrap or clamp, and give a
-        wrong result.
+        Whether ``array[index]`` raises IndexError for an index out of range. Default: False:
+        kernels check indices, which waits for the device, because many libraries wrap or clamp them
+        silently.
     lazy
         Whether arrays are computed only later, so that looking at a value would compute them at
-        once. Default: False. Where it is True, no kernel looks at a value unless its result is one,
-        and `checked` is to be written.
+        once. Default: False. If True, kernels read no values unless they return one, and `checked`
+        must be defined.
     plain_arrays
         Whether no array overrides functions of the namespace (``__array_function__``), so that
         kernels call what stands behind functions that ask for that first. Default: False.
@@ -52,12 +52,12 @@ class NamespaceArrays(CoreArrays):
         Functions that kernels call in place of those of the namespace with the same name.
         Default: none.
     mutable_arrays
-        Default: True. Where it is False, `embed`, `index_put`, `index_add`, `scatter` and
-        `as_strided` are to be written, and writes in place replace the array of a tensor that
-        shares its memory with no other.
+        Default: True. If False, `embed`, `index_put`, `index_add`, `scatter` and `as_strided` must
+        be defined, and writes in place replace the array of a tensor.
     scipy_package
         Name of the package that has SciPy's modules for these arrays: ``"scipy"`` for NumPy's,
-        ``"cupyx.scipy"`` for CuPy's. Default: None, and operators that need it say so when called.
+        ``"cupyx.scipy"`` for CuPy's. Default: None: operators that need it raise an error when
+        called.
     """
 
     checks_bounds: bool = False
@@ -67,7 +67,7 @@ class NamespaceArrays(CoreArrays):
     scipy_package: str | None = None
 
     def guard(self, function: Callable[..., object], to_out: bool) -> Callable[..., Any]:
-        """Return what is run in place of a kernel: itself."""
+        """Return the kernel unchanged."""
         return function
 
     # -- making arrays -----------------------------------------------------------------------------
@@ -82,22 +82,22 @@ class NamespaceArrays(CoreArrays):
         return bool(least(index) >= 0) and bool(greatest(index) < size)
 
     def checked(self, array: Any, right: Any, error: Callable[[Any], Exception]) -> Any:
-        """Return a lazy array that raises when it is computed, if elements are not as they should
-        be. A lazy backend writes this.
+        """Return a lazy array that raises an error when it is computed, if elements are invalid.
+        Defined by lazy backends.
 
         Parameters
         ----------
         array
             A lazy array.
         right
-            A lazy array of booleans that broadcasts with it: whether elements are as they should.
+            A lazy boolean array that broadcasts with `array`: whether elements are valid.
         error
-            Returns what to raise for the first element of which that is false.
+            Function that returns the exception for the first invalid element.
 
         Raises
         ------
         NotImplementedError
-            Always: what is lazy is not looked at here.
+            Always: only lazy backends define it.
         """
         cls = type(self)
         raise NotImplementedError(
@@ -107,7 +107,7 @@ class NamespaceArrays(CoreArrays):
         )
 
     def filled(self, shape: Sequence[int], number: Any, native_dtype: NativeDtype) -> Any:
-        """Return a new array full of `number`."""
+        """Return a new array filled with `number`."""
         return self.needed("full", "filled(self, shape, number, native_dtype)")(
             shape, number, dtype=native_dtype
         )
@@ -129,7 +129,7 @@ class NamespaceArrays(CoreArrays):
         return array if self.is_contiguous(array) else array.copy()
 
     def embed(self, value: Array, shape: Sequence[int], key: tuple[slice, ...], fill: Any) -> Any:
-        """Return a new array full of `fill`, with `value` at ``[key]``."""
+        """Return a new array filled with `fill`, with `value` at ``[key]``."""
         self._check_mutable("embed(self, value, shape, key, fill)")
         array = (
             self.xp.full(tuple(shape), fill, dtype=value.dtype)
@@ -142,14 +142,12 @@ class NamespaceArrays(CoreArrays):
     # -- views -------------------------------------------------------------------------------------
 
     def storage_of(self, array: Any) -> Any:
-        """Return the array that owns the memory of `array`; where arrays cannot be written, `array`
-        itself, a value that is no part of another's.
-        """
+        """Return the owner of the memory of `array`; for immutable arrays, `array` itself."""
         return super().storage_of(array) if self.mutable_arrays else array
 
     def view(self, array: Any, shape: Sequence[int]) -> Any | None:
-        """Return a view with another shape of as many elements; None if the strides do not allow
-        it. Arrays that cannot be written always do: there nothing tells a view from a copy.
+        """Return a view with another shape; None if the strides do not allow it. Immutable arrays
+        always allow it, because views and copies are indistinguishable.
         """
         if not self.mutable_arrays:
             return array.reshape(tuple(shape))
@@ -159,7 +157,7 @@ class NamespaceArrays(CoreArrays):
             return None
 
     def expand(self, array: Array, shape: Sequence[int]) -> Any:
-        """Return a view broadcast to `shape`, as writable as the library makes it."""
+        """Return a view broadcast to `shape`; the library determines whether it is writable."""
         if array.size and prod(shape) == array.size:
             return array[(*(None,) * (len(shape) - array.ndim), ...)]
         view = self.needed("broadcast_to", "expand(self, array, shape)")(array, tuple(shape))
@@ -178,7 +176,7 @@ class NamespaceArrays(CoreArrays):
     def as_strided(
         self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int
     ) -> Any:
-        """Return a view of the memory that `array` lies in; it does not reach beyond."""
+        """Return a view of the memory of `array`, within its bounds."""
         itemsize = array.dtype.itemsize
         return self.as_view(
             self.storage_of(array),
@@ -196,8 +194,8 @@ class NamespaceArrays(CoreArrays):
         strides: Sequence[int],
         offset: int,
     ) -> Any:
-        """Return an array that shows a part of `memory`; strides and offset are in bytes. It
-        refuses writes if its elements share a place, where arrays of the library can refuse them.
+        """Return a view of `memory`; strides and offset are in bytes. If elements overlap, the view
+        is read-only, if the library supports it.
         """
         as_strided = self.needed(
             "lib.stride_tricks.as_strided", "shown(self, memory, native_dtype, shape, strides, ...)"
@@ -218,8 +216,8 @@ class NamespaceArrays(CoreArrays):
         return view
 
     def write_once(self, array: Any, source: Any, memory: Any) -> bool:
-        """Write one number for all elements into the read-only `array`, or anything if no two of
-        them share a place; return False if that is not so, or `memory` may not be written either.
+        """Write to the read-only `array`: a single number for all elements, or any values if no
+        elements overlap. Return False if this is impossible or `memory` is read-only too.
         """
         sizes = [
             size if step else min(size, 1)
@@ -232,14 +230,14 @@ class NamespaceArrays(CoreArrays):
         return True
 
     def owns_memory(self, memory: Any) -> bool:
-        """Return whether the last of the bases of `memory` is an array that has its own data."""
+        """Return whether the last base of `memory` is an array that owns its data."""
         while (base := getattr(memory, "base", None)) is not None:
             memory = base
         return bool(getattr(getattr(memory, "flags", None), "owndata", False))
 
     def resized(self, array: Array, shape: Sequence[int]) -> Any | None:
-        """Return a view in C order of another shape that begins where `array` does; None if the
-        memory that it lies in has no room, or arrays cannot be written.
+        """Return a C-order view of another shape with the same start as `array`; None if its memory
+        is too small or arrays are immutable.
         """
         if not self.mutable_arrays:
             return None
@@ -265,7 +263,9 @@ class NamespaceArrays(CoreArrays):
     def index_put(
         self, array: Array, key: tuple[object, ...], values: Any, accumulate: bool
     ) -> Any:
-        """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
+        """Return a copy with `values` at ``[key]``, or added there, including at repeated
+        indices.
+        """
         return self._with(
             array, key, values, accumulate, "index_put(self, array, key, values, accumulate)"
         )
@@ -273,8 +273,8 @@ class NamespaceArrays(CoreArrays):
     def index_combine(
         self, array: Array, key: tuple[object, ...], values: Any, function: str
     ) -> Any:
-        """Return a copy with `values` combined with what is at ``[key]``: by ``multiply``,
-        ``maximum`` or ``minimum``, also at repeated places.
+        """Return a copy with `values` combined with the elements at ``[key]`` by ``multiply``,
+        ``maximum`` or ``minimum``, including at repeated indices.
         """
         method = "index_combine(self, array, key, values, function)"
         self._check_mutable(method)
@@ -339,12 +339,12 @@ class NamespaceArrays(CoreArrays):
     _default_generator: Generator | None = None
 
     def source(self, generator: Any) -> Any:
-        """Return what `new_generator` made for a generator, or for the backend's default one.
+        """Return the `new_generator` object of a generator, or of the backend's default generator.
 
         Raises
         ------
         RuntimeError
-            If the generator is that of another device type.
+            If the generator belongs to another device type.
         """
         if generator is None:
             default = self._default_generator

@@ -30,49 +30,48 @@ def register_backend(
     without: Collection[str] = (),
     cpu_fallback: bool = False,
 ) -> Backend:
-    """Make the arrays of `namespace` a device: the base library runs on them from now on.
+    """Register a device type for the arrays of `namespace`: the base library then runs on them.
 
-    A plugin calls this when it is loaded (``BackendSpec(name, load)``), a script whenever it likes.
-    The backend gets its own dispatch keys (``NAME``, ``AutogradNAME``), its tensors have the device
-    ``name:0``, and every operator of the base library gets an array kernel at the key ``NAME``.
+    A plugin calls this when it is loaded (``BackendSpec(name, load)``); a script can call it at any
+    time. The backend gets its own dispatch keys (``NAME``, ``AutogradNAME``), its tensors have the
+    device ``name:0``, and every operator of the base library gets an array kernel at the key
+    ``NAME``.
 
     Parameters
     ----------
     name
         The device type: lower-case letters, digits and underscores.
     namespace
-        A module, or any object, with NumPy's names. Operators whose kernel is a function that it
-        has not are left out.
+        A module, or any object, with NumPy's names. Operators whose kernel needs a missing function
+        are omitted.
     arrays
-        What the arrays do otherwise than NumPy's: a subclass of `NamespaceArrays`, made here with
-        `name` and `namespace`.
+        Differences from NumPy's arrays: a subclass of `NamespaceArrays`, instantiated with `name`
+        and `namespace`.
     kernels
-        Functions ``define(xp, kernel, capabilities)`` that run after the generic ones; what they
-        define takes the place of the generic kernel.
+        Functions ``define(xp, kernel, capabilities)`` that run after the generic ones; their
+        kernels replace the generic kernels.
     families
-        Classes derived from families of generic kernels, to take their place:
-        ``{"reductions.Scans": "package.module.FastScans"}``. Each is imported when one of its
-        kernels is first used.
+        Classes derived from families of generic kernels, to replace them: ``{"reductions.Scans":
+        "package.module.FastScans"}``. Each is imported on the first use of one of its kernels.
     without
-        Names of operators, such as ``"sort"`` or ``"add.Tensor"``, to leave without kernel.
+        Names of operators, such as ``"sort"`` or ``"add.Tensor"``, to leave without a kernel.
     cpu_fallback
-        Whether operators without kernel run on the cpu, on copies, with a warning; see
+        Whether operators without a kernel run on the cpu, on copies, with a warning; see
         `use_cpu_fallback`.
 
     Returns
     -------
     Backend
-        What is known of the device type; ``Library("aten", "IMPL", backend.key_name)`` takes
-        further kernels.
+        The registered backend; use ``Library("aten", "IMPL", backend.key_name)`` to add kernels.
 
     Raises
     ------
     RuntimeError
-        For a name that cannot be a device type, or is taken.
+        For an invalid or already registered device type.
     NotImplementedError
-        If `arrays` misses a method and `namespace` the function it could be made of.
+        If `arrays` lacks a method, and `namespace` lacks the function for its default.
     ValueError
-        For an operator in `without`, or a family in `families`, that there is not.
+        For an unknown operator in `without` or an unknown family in `families`.
     """
     if has_backend(name) and backend(name).is_attached:
         raise RuntimeError(

@@ -12,31 +12,31 @@ from ..typing import Array
 
 
 class Capabilities(Protocol):
-    """The short list of things that a new backend has to write, besides naming its array namespace.
+    """The methods that a new backend defines, besides its array namespace.
 
     Arrays, native dtypes and generators are the backend's own; shapes are tuples. No function may
-    write to its arguments, and none may return an argument where "new" is said.
+    write to its arguments; a function that returns a "new" array must not return an argument.
 
     Attributes
     ----------
     dtypes
         Native dtype of an array to `dovetail_kernel.dtype`.
     native_dtypes
-        The way back.
+        The inverse mapping.
     checks_bounds
         Whether ``array[index]`` raises IndexError for an index out of range; if not, the kernels
         check.
     lazy
-        Whether arrays are computed only later, so that looking at a value would compute them at
-        once. The kernels then look at none: indices and divisors are not checked, and of two ways
-        they take the one that is right for all values. Only what returns a Python value (`equal`,
-        `allclose`, `item`) does look.
+        Whether arrays are computed lazily, so that reading a value would compute them. Kernels then
+        read no values: they do not check indices and divisors, and use algorithms that are correct
+        for all values. Only functions that return a Python value (`equal`, `allclose`, `item`) read
+        values.
     plain_arrays
         Whether no array overrides functions of the namespace (``__array_function__``), so that
-        kernels may call what stands behind functions that ask for that first.
+        kernels may bypass that check.
     quick
-        Functions that kernels call in place of those of the namespace with the same name, with
-        the arguments that kernels give.
+        Faster replacements for functions of the namespace, by name, for the arguments used by
+        kernels.
     """
 
     @property
@@ -58,9 +58,8 @@ class Capabilities(Protocol):
     def quick(self) -> Mapping[str, Callable[..., Any]]: ...
 
     def guard(self, function: Callable[..., object], to_out: bool) -> Callable[..., Any]:
-        """Return what is run in place of a kernel: one that first makes the device of its
-        arrays the current one, where there are several, or that refuses an ``out`` (if it takes
-        one) that cannot be written.
+        """Wrap a kernel: select the device of its arrays first (multi-device backends), and raise
+        if ``out`` is read-only.
         """
 
     def compiled(self, operator: str, reference: Callable[..., object]) -> Callable[..., Any]:
@@ -69,67 +68,60 @@ class Capabilities(Protocol):
     # -- making arrays -----------------------------------------------------------------------------
 
     def number(self, value: complex, native_dtype: NativeDtype) -> Any:
-        """Return `value` as an operand of that dtype: what the namespace combines fastest with an
-        array.
+        """Return `value` as an operand of that dtype, in the form that the namespace combines
+        fastest with an array.
 
-        Integers out of range wrap. The kernels cache what is returned, so it must not be written
-        to.
+        Integers out of range wrap. The kernels cache the result, so it must not be modified.
         """
 
     def are_below(self, index: Any, size: int) -> bool:
-        """Return whether all elements of an array of signed integers, which has some, are at least
-        0 and less than `size`.
+        """Return whether all elements of a non-empty array of signed integers are at least 0 and
+        less than `size`.
         """
 
     def checked(self, array: Any, right: Any, error: Callable[[Any], Exception]) -> Any:
-        """Return a lazy array which raises, when it is computed, what `error` gives for its first
-        element that is not `right`, an array of booleans that broadcasts with it.
+        """Return a lazy array that raises an error when it is computed, if an element of the
+        boolean array `right` is False. `error` returns the exception for the first such element.
         """
 
     def empty(self, shape: Sequence[int], native_dtype: NativeDtype) -> Any:
         """Return a new uninitialised array."""
 
     def filled(self, shape: Sequence[int], number: Any, native_dtype: NativeDtype) -> Any:
-        """Return a new array full of what `number` returned."""
+        """Return a new array filled with the result of `number`."""
 
     def clone(self, array: Any) -> Any:
-        """Return a copy of `array`; of a dense one in the same order of strides."""
+        """Return a copy of `array`; a dense array keeps the order of its strides."""
 
     def cast(self, array: Array, native_dtype: NativeDtype) -> Any:
         """Return a copy of an array in another dtype, without warnings of the library."""
 
     def is_contiguous(self, array: Array) -> bool:
-        """Return whether the elements of `array` lie one after another in C order."""
+        """Return whether `array` is contiguous in C order."""
 
     def contiguous(self, array: Array) -> Any:
-        """Return `array` if its elements lie one after another in C order, else a new array where
-        they do.
-        """
+        """Return `array` if it is contiguous in C order, else a contiguous copy."""
 
     def embed(self, value: Any, shape: Sequence[int], key: tuple[slice, ...], fill: Any) -> Any:
-        """Return a new array of `shape` and the dtype of `value`, full of `fill`, with `value` at
-        ``[key]``.
+        """Return a new array of `shape` and the dtype of `value`, filled with `fill`, with `value`
+        at ``[key]``.
         """
 
     # -- views -------------------------------------------------------------------------------------
 
     def view(self, array: Any, shape: Sequence[int]) -> Any | None:
-        """Return a view of `array` with another shape of as many elements; None if its strides do
-        not allow it.
-        """
+        """Return a view of `array` with another shape; None if its strides do not allow it."""
 
     def expand(self, array: Array, shape: Sequence[int]) -> Any:
-        """Return a view of `array` broadcast to `shape`. Elements that share memory should refuse
-        to be written.
+        """Return a view of `array` broadcast to `shape`. The view should be read-only if elements
+        share memory.
         """
 
     def diagonal(self, array: Array, offset: int, dim1: int, dim2: int) -> Any:
         """Return a writable view of a diagonal, which becomes the last dimension."""
 
     def memory_bounds(self, array: Array) -> tuple[int, int]:
-        """Return the address where the memory that `array` lies in begins, and the one behind its
-        end.
-        """
+        """Return the start address of the memory of `array`, and the address after its end."""
 
     def data_ptr(self, array: Array) -> int:
         """Return the address of the first element."""
@@ -140,10 +132,10 @@ class Capabilities(Protocol):
     def as_strided(
         self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int
     ) -> Any:
-        """Return a view of the memory that `array` lies in.
+        """Return a view of the memory of `array`.
 
-        Strides and offset count elements; the offset is from the start of the memory, as
-        `memory_bounds` gives it. The kernels have checked that the view stays within it.
+        Strides and offset count elements; the offset is from the start of the memory (see
+        `memory_bounds`). The kernels have checked the bounds.
         """
 
     def reinterpret(self, array: Array, native_dtype: NativeDtype) -> Any:
@@ -161,15 +153,15 @@ class Capabilities(Protocol):
     def index_put(
         self, array: Array, key: tuple[object, ...], values: Any, accumulate: bool
     ) -> Any:
-        """Return a copy of `array` with `values` at ``[key]``; with `accumulate`, added, also at
-        repeated places.
+        """Return a copy of `array` with `values` at ``[key]``; with `accumulate`, they are added,
+        including at repeated indices.
         """
 
     def index_combine(
         self, array: Array, key: tuple[object, ...], values: Any, function: str
     ) -> Any:
-        """Return a copy of `array` with `values` combined with what is at ``[key]``, one after the
-        other at repeated places, by ``multiply``, ``maximum`` or ``minimum``.
+        """Return a copy of `array` with `values` combined with the elements at ``[key]`` by
+        ``multiply``, ``maximum`` or ``minimum``; repeated indices are combined one by one.
         """
 
     def index_add(self, array: Array, dim: int, index: Any, source: Any) -> Any:
@@ -196,8 +188,8 @@ class Capabilities(Protocol):
         """Return the least and greatest finite number of a floating-point dtype."""
 
     def scipy(self, function: str) -> Any | None:
-        """Return a function of SciPy for arrays of this backend, by its dotted name
-        (``"special.gammaln"``); None if the backend has none. What it comes from is imported now.
+        """Return a SciPy function for arrays of this backend, by its dotted name
+        (``"special.gammaln"``), or None. Its module is imported now.
         """
 
     # -- random numbers; a generator of None means the backend's default ---------------------------

@@ -90,14 +90,13 @@ class PendingFamily(MutableMapping[str, _Defined], Generic[_Defined]):
 
 
 class KernelTable:
-    """Array kernels by operator, helpers of derivative bodies by name. A later definition replaces
-    an earlier one.
+    """Array kernels by operator, and helper functions of derivatives by name. A later definition
+    replaces an earlier one.
 
     Attributes
     ----------
     guard
-        Returns what is run in place of a kernel, or of one that takes ``out=``.
-        Default: itself.
+        Function that wraps a kernel, or a kernel with ``out=``. Default: itself.
     """
 
     __slots__ = ("guard", "helpers", "kernels")

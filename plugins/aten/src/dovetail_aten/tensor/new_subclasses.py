@@ -123,7 +123,7 @@ def make_wrapper_subclass(
     pin_memory
         Must not be True.
     requires_grad
-        Whether gradients are computed for it.
+        Whether the tensor requires grad.
     dispatch_sizes_strides_policy, dispatch_device, dispatch_layout
         Must say that shape, strides, device and layout are those given: None, False, False. Define
         properties in the class instead.

@@ -106,7 +106,7 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """Return the options in force, by name."""
+    """Return the current options, by name."""
     return _options._asdict()
 
 

@@ -29,7 +29,7 @@ def is_anomaly_enabled() -> bool:
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Return whether anomaly mode looks for nan."""
+    """Return whether anomaly mode checks for nan."""
     return _mode.get()[1]
 
 

@@ -183,7 +183,7 @@ class no_grad(_BareDecorator):
 
 
 class enable_grad(_BareDecorator):
-    """Recording is on inside, also within `no_grad`. Context manager and decorator, also bare."""
+    """Context manager and decorator that enables recording, even inside `no_grad`."""
 
     __slots__ = ()
 
@@ -247,12 +247,13 @@ class set_grad_enabled(_StateMode):
 
 
 class inference_mode(_StateMode):
-    """Inside, calls go below Autograd altogether and new tensors are inference tensors.
+    """Context manager and decorator in which calls skip autograd and new tensors are inference
+    tensors.
 
     Parameters
     ----------
     mode
-        False leaves inference mode for the block. Default: True. A function is decorated, as with
+        False disables inference mode for the block. Default: True. A function is decorated, as with
         ``@inference_mode``.
     """
 

@@ -170,15 +170,16 @@ def released(value: object) -> Any:
 def grad(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """Return the function that computes the gradient of `func`.
+    """Return a function that computes the gradient of `func`.
 
     Parameters
     ----------
     func
-        Returns a scalar tensor, or with `has_aux` that and other tensors, possibly nested. Its
-        arguments may be nested in tuples, lists and dicts.
+        Function that returns a scalar tensor, or with `has_aux`, a scalar tensor and other tensors,
+        possibly nested. Its arguments may be nested in tuples, lists and dicts.
     argnums
-        Which positional arguments to differentiate by: one, or a tuple. Default: the first.
+        Index of the positional argument to differentiate with respect to, or a tuple of indices.
+        Default: the first.
     has_aux
         Whether `func` returns ``(output, aux)``. The result is then ``(gradient, aux)``. Default:
         False.
@@ -186,16 +187,16 @@ def grad(
     Returns
     -------
     callable
-        Takes what `func` takes, and returns the gradient in the form of the argument; a tuple for a
-        tuple of `argnums`.
+        A function with the arguments of `func` that returns the gradient with the structure of the
+        argument; a tuple for a tuple of `argnums`.
 
     Raises
     ------
     RuntimeError
-        From the returned function, if the output is not a scalar tensor, or `argnums` names no
-        argument.
+        From the returned function, if the output is not a scalar tensor, or if `argnums` is out of
+        range.
     ValueError
-        If something among the selected arguments is not a tensor.
+        If a selected argument contains anything but tensors.
     """
 
     @wraps(func, updated=())
@@ -209,8 +210,7 @@ def grad(
 def grad_and_value(
     func: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """Return the function that computes the gradient of `func` and its value: ``(gradient,
-    value)``.
+    """Return a function that computes the gradient of `func` and its value: ``(gradient, value)``.
 
     With `has_aux` it returns ``(gradient, (value, aux))``. Parameters and errors are those of
     `grad`.
@@ -313,13 +313,12 @@ def pull_back(
 
 
 def vjp(func: Callable[..., object], *primals: Any, has_aux: bool = False) -> Any:
-    """Call `func`, and return its output and the function that multiplies vectors with its Jacobian
-    from the left.
+    """Call `func`, and return its output and a function that computes vector-Jacobian products.
 
     Parameters
     ----------
     func
-        Returns tensors, possibly nested.
+        Function that returns tensors, possibly nested.
     *primals
         Its arguments: tensors, possibly nested.
     has_aux
@@ -329,12 +328,13 @@ def vjp(func: Callable[..., object], *primals: Any, has_aux: bool = False) -> An
     -------
     tuple
         ``(output, vjp_fn)``, with `has_aux` ``(output, vjp_fn, aux)``. ``vjp_fn(cotangents)`` takes
-        tensors nested as the output, and returns one gradient per primal; it may be called again.
+        tensors with the structure of the output, and returns a gradient per primal; it may be
+        called repeatedly.
 
     Raises
     ------
     RuntimeError
-        If `func` returns anything but tensors, or the cotangents are nested otherwise than the
+        If `func` returns anything but tensors, or if the cotangents have another structure than the
         output.
     """
     everything = tuple(range(len(primals)))

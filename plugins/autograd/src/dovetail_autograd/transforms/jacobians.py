@@ -23,27 +23,27 @@ def jacrev(
     has_aux: bool = False,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """Return the function that computes the Jacobian of `func` in reverse mode: fast for few
-    outputs.
+    """Return a function that computes the Jacobian of `func` in reverse mode: fast for few outputs.
 
     Parameters
     ----------
     func
-        Returns real tensors, possibly nested.
+        Function that returns real tensors, possibly nested.
     argnums
-        Which positional arguments to differentiate by: one, or a tuple. Default: the first.
+        Index of the positional argument to differentiate with respect to, or a tuple of indices.
+        Default: the first.
     has_aux
         Whether `func` returns ``(output, aux)``. The result is then ``(jacobian, aux)``. Default:
         False.
     chunk_size
-        How many rows to compute at a time, which bounds the memory. Default: all.
+        Number of rows to compute at a time, which limits memory. Default: all.
 
     Returns
     -------
     callable
-        Takes what `func` takes. The Jacobian is nested as the output, and in each place as the
-        argument (for a tuple of `argnums` as the tuple of arguments); a leaf has the shape of the
-        output's followed by that of the input's.
+        A function with the arguments of `func`. The Jacobian has the structure of the output, with
+        the structure of the argument (or of the tuple of arguments) at each leaf. The shape of a
+        leaf is the output's shape followed by the input's shape.
 
     Raises
     ------
@@ -95,15 +95,14 @@ def jacfwd(
     *,
     randomness: str = "error",
 ) -> Callable[..., Any]:
-    """Return the function that computes the Jacobian of `func` in forward mode: fast for few
-    inputs.
+    """Return a function that computes the Jacobian of `func` in forward mode: fast for few inputs.
 
     Parameters
     ----------
     func, argnums, has_aux
         As for `jacrev`.
     randomness
-        What random operators in `func` do, as for `vmap`. Default: ``'error'``.
+        Behaviour of random operators in `func`, as for `vmap`. Default: ``'error'``.
 
     Returns
     -------
@@ -115,7 +114,7 @@ def jacfwd(
     RuntimeError
         From the returned function, for complex tensors, or if `func` returns anything but tensors.
     NotImplementedError
-        If an operator on the way has no derivative.
+        If an operator in `func` has no derivative.
     """
 
     @wraps(func, updated=())
@@ -173,7 +172,7 @@ def jacfwd(
 
 
 def hessian(func: Callable[..., object], argnums: Argnums = 0) -> Callable[..., Any]:
-    """Return the function that computes the Hessian of `func`, which returns a scalar, forward over
+    """Return a function that computes the Hessian of the scalar function `func`, forward over
     reverse.
 
     Parameters
@@ -184,7 +183,8 @@ def hessian(func: Callable[..., object], argnums: Argnums = 0) -> Callable[..., 
     Returns
     -------
     callable
-        Takes what `func` takes. Every leaf of the result is nested as the arguments twice over.
+        A function with the arguments of `func`. The result has the structure of the arguments,
+        nested twice.
     """
     return jacfwd(jacrev(func, argnums), argnums)
 

@@ -29,14 +29,14 @@ def jvp(
     Parameters
     ----------
     func
-        Returns tensors, possibly nested.
+        Function that returns tensors, possibly nested.
     primals
         The tuple of its arguments: tensors, possibly nested.
     tangents
-        The direction: tensors nested as `primals`.
+        The direction: tensors with the structure of `primals`.
     strict
-        Raise if an output does not depend on the primals, instead of returning zeros. Default:
-        False.
+        Raise an error if an output does not depend on the primals, instead of returning zeros.
+        Default: False.
     has_aux
         Whether `func` returns ``(output, aux)``. Default: False.
 
@@ -48,10 +48,10 @@ def jvp(
     Raises
     ------
     RuntimeError
-        If `primals` is no tuple of tensors, `tangents` is nested otherwise, or `func` returns
-        anything but tensors.
+        If `primals` is not a tuple of tensors, if `tangents` has another structure, or if `func`
+        returns anything but tensors.
     NotImplementedError
-        If an operator on the way has no derivative.
+        If an operator in `func` has no derivative.
     """
     call = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
@@ -123,28 +123,28 @@ def push_forward(
 
 @leaves_levels
 def linearize(func: Callable[..., object], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """Return the output of `func`, and the function that multiplies its Jacobian with tangents.
+    """Return the output of `func`, and a function that multiplies its Jacobian by tangents.
 
-    Unlike `jvp`, it calls `func` once for however many tangents: what it returns is the transpose
-    of the transpose of the recorded graph.
+    Unlike `jvp`, it calls `func` only once for any number of tangents: the returned function
+    transposes the recorded graph twice.
 
     Parameters
     ----------
     func
-        Returns tensors, possibly nested.
+        Function that returns tensors, possibly nested.
     *primals
         Its arguments: tensors, possibly nested.
 
     Returns
     -------
     tuple
-        ``(output, jvp_fn)``. ``jvp_fn(*tangents)`` takes tensors of the shape and dtype of the
+        ``(output, jvp_fn)``. ``jvp_fn(*tangents)`` takes tensors with the shapes and dtypes of the
         primals.
 
     Raises
     ------
     RuntimeError
-        If `func` returns anything but tensors, or the tangents do not fit the primals.
+        If `func` returns anything but tensors, or if the tangents do not match the primals.
     """
     _, structure = flatten(primals)
     output, pullback, _ = pull_back(

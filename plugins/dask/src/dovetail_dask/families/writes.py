@@ -113,7 +113,7 @@ class PutPoints:
 
 
 def index_put(array: Chunked, key: Sequence[object], values: Any, accumulate: bool) -> Any:
-    """Return a copy with `values` at ``[key]``, or added there, also at repeated places.
+    """Return a copy with `values` at ``[key]``, or added there, including at repeated indices.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ class TransformerDecoderLayer(Module):
     d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first
         As for `TransformerEncoderLayer`.
     bias, device, dtype
-        As in `TransformerDecoderLayer`.
+        As for `TransformerEncoderLayer`.
 
     Raises
     ------

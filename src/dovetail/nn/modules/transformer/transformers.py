@@ -226,7 +226,7 @@ class Transformer(Module):
         tgt_mask, tgt_key_padding_mask, tgt_is_causal : optional
             As in `TransformerDecoder`.
         memory_mask, memory_key_padding_mask, memory_is_causal : optional
-            As in `TransformerDecoderLayer`.
+            As in `TransformerDecoder`.
 
         Raises
         ------

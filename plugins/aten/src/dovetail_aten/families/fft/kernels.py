@@ -82,7 +82,7 @@ def some_axes(dim: Sequence[int], ndim: int) -> tuple[int, ...]:
     Raises
     ------
     RuntimeError
-        If there is none.
+        If there are no dimensions.
     """
     axes = wrap_dims(tuple(dim), ndim) if len(dim) else ()
     if not axes:

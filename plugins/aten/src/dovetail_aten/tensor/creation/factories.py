@@ -112,7 +112,7 @@ def empty(
     requires_grad: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """Return a tensor whose elements are not set.
+    """Return an uninitialized tensor.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def empty(
     out, dtype, layout, device, pin_memory, requires_grad
         As for `zeros`, with its errors.
     memory_format
-        The order of elements in memory; default: that of C.
+        The memory format; default: contiguous.
     """
     shape = shape_of("empty", sizes, size)
     return _empty((shape,), dtype, layout, device, pin_memory, requires_grad, out, (memory_format,))
@@ -146,7 +146,7 @@ def full(
     size
         The shape, a sequence of ints.
     fill_value
-        The number; without `dtype` and `out` its kind gives the dtype.
+        The number; without `dtype` and `out`, its type determines the dtype.
     out, dtype, layout, device, pin_memory, requires_grad
         As for `zeros`.
 
@@ -284,7 +284,7 @@ def eye(
     Parameters
     ----------
     n, m
-        The numbers of rows and of columns; default of `m`: `n`.
+        The numbers of rows and columns; `m` defaults to `n`.
     out, dtype, layout, device, pin_memory, requires_grad
         As for `zeros`.
 
@@ -347,21 +347,21 @@ def empty_strided(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return a tensor of given strides whose elements are not set.
+    """Return an uninitialized tensor with given strides.
 
     Parameters
     ----------
     size
         The shape, a sequence of ints.
     stride
-        For each dimension, the distance in memory of two neighbours, in elements.
+        Stride of each dimension, in elements.
     dtype, layout, device, pin_memory, requires_grad
         As for `zeros`.
 
     Raises
     ------
     RuntimeError
-        If a size is negative, or if there are not as many strides as sizes.
+        If a size is negative, or if the numbers of strides and sizes differ.
     """
     shape = shape_of("empty_strided", (size,), None)
     strides = shape_of("empty_strided", (stride,), None)

@@ -36,22 +36,21 @@ def empty_permuted(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return a tensor whose dimensions lie in memory in another order, with elements not set.
+    """Return an uninitialized tensor with a given order of dimensions in memory.
 
     Parameters
     ----------
     size
         The shape.
     physical_layout
-        The dimensions in the order in which they lie in memory, outermost first, each once and
-        counted from the front.
+        The dimensions in memory order, outermost first, each once and non-negative.
     dtype, layout, device, pin_memory, requires_grad
         As for `zeros`.
 
     Raises
     ------
     RuntimeError
-        If `physical_layout` does not name every dimension once.
+        If `physical_layout` does not contain every dimension once.
     """
     shape = shape_of("empty_permuted", (size,), None)
     order = shape_of("empty_permuted", (physical_layout,), None)
@@ -114,21 +113,21 @@ def frombuffer(
     Parameters
     ----------
     buffer
-        ``bytes``, ``bytearray``, ``memoryview``, ``array.array``, … One that cannot be written
-        stays as it is: the first write to the tensor moves it to a copy.
+        ``bytes``, ``bytearray``, ``memoryview``, ``array.array``, … A read-only buffer is not
+        modified: the first write to the tensor moves it to a copy.
     dtype
-        How its bytes are read.
+        Dtype of the elements.
     count
-        Number of elements. Default: -1, all behind `offset`.
+        Number of elements. Default: -1: all after `offset`.
     offset
-        How many bytes to leave out first.
+        Number of bytes to skip.
     requires_grad
-        Whether gradients are computed for it.
+        Whether the tensor requires grad.
 
     Raises
     ------
     ValueError
-        If `buffer` has no memory to show, or not so much of it.
+        If `buffer` is empty or too small.
     """
     wanted: Any = as_dtype(dtype, "frombuffer")
     try:
@@ -182,16 +181,16 @@ def from_file(
     filename
         The path of the file.
     shared
-        Whether what is written goes to the file, which is made, or made longer, if need be.
-        Default: False, it stays in this process.
+        Whether writes go to the file, which is created or extended if necessary. Default: False:
+        writes stay in this process.
     size
         Number of elements.
     dtype
-        How its bytes are read. Default: the default dtype.
+        Dtype of the elements. Default: the default dtype.
     layout, device, pin_memory
-        Of the tensor: strided, on the cpu; pinned memory is a copy of the file.
+        Must be strided and cpu; pinned memory is a copy of the file.
     requires_grad
-        Whether gradients are computed for it.
+        Whether the tensor requires grad.
 
     Raises
     ------

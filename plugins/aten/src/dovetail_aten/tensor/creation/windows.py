@@ -34,7 +34,8 @@ def hann_window(
     window_length
         The number of values.
     periodic
-        Whether it is a period of a longer window: then n is ``window_length + 1``. Default: True.
+        Whether the window is one period of a periodic window; then n is ``window_length + 1``.
+        Default: True.
     dtype, layout, device, pin_memory
         As for `zeros`; a real floating-point dtype.
     requires_grad
@@ -141,8 +142,8 @@ def fftfreq(
     device: DeviceLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return the frequencies that the transform of `n` values at distances `d` gives, in its order:
-    ``[0, 1, ..., (n - 1) // 2, -(n // 2), ..., -1] / (d n)``.
+    """Return the frequencies of the transform of `n` values with spacing `d`, in its order: ``[0,
+    1, ..., (n - 1) // 2, -(n // 2), ..., -1] / (d n)``.
 
     Raises
     ------
@@ -163,8 +164,8 @@ def rfftfreq(
     device: DeviceLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return the frequencies that the transform of `n` real values at distances `d` gives: ``[0, 1,
-    ..., n // 2] / (d n)``.
+    """Return the frequencies of the transform of `n` real values with spacing `d`: ``[0, 1, ..., n
+    // 2] / (d n)``.
 
     Raises
     ------

@@ -28,8 +28,8 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
-    """Return `obj` as a tensor, which shares its memory unless `copy`, `dtype` or `device` need
-    another.
+    """Return `obj` as a tensor that shares its memory, unless `copy`, `dtype` or `device` require a
+    copy.
 
     Parameters
     ----------
@@ -38,21 +38,21 @@ def asarray(
         buffer protocol, or a storage, whose bytes are read as elements of `dtype`; or as for
         `tensor`: a number or nested sequences of numbers, which are always copied.
     dtype
-        Default: that of `obj`; for a buffer the default dtype.
+        Default: the dtype of `obj`, or the default dtype for a buffer.
     device
-        Default: that of `obj`; for numbers the default device.
+        Default: the device of `obj`, or the default device for numbers.
     copy
         True: always copy; False: never; None: only if needed.
     requires_grad
-        Whether gradients are computed for the result. Default: as for `obj`. What shares the memory
-        of a tensor without being asked for another device, dtype or `requires_grad` is that tensor,
-        so that True makes it require grad; False returns it detached, and leaves it as it is.
+        Whether gradients are computed for the result. Default: as for `obj`. If nothing changes,
+        the result is the tensor `obj` itself, so that True makes it require grad; False returns a
+        detached tensor.
 
     Raises
     ------
     ValueError
-        If `copy` is False and a copy is needed, and for a buffer whose bytes are no whole number
-        of elements.
+        If `copy` is False and a copy is necessary, or if the size of a buffer is not a multiple of
+        the element size.
     TypeError
         If `copy` is not a bool.
     """

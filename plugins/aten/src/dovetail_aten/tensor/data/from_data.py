@@ -73,7 +73,7 @@ def tensor(
     device
         Default: the default device.
     requires_grad
-        Whether gradients are computed for it.
+        Whether the tensor requires grad.
     pin_memory
         Whether it lies in page-locked memory, which needs a CUDA device.
 
@@ -121,8 +121,8 @@ def tensor(
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """Return `data` as a tensor, sharing memory, and the graph of a tensor, where dtype and device
-    allow it.
+    """Return `data` as a tensor, sharing memory and the autograd graph if dtype and device allow
+    it.
 
     Parameters
     ----------
@@ -180,20 +180,19 @@ def from_dlpack(
     ext_tensor
         An object with ``__dlpack__`` and ``__dlpack_device__``, or a DLPack capsule.
     device
-        Where the tensor shall be; default: where the array is.
+        Device of the tensor; default: the device of the array.
     copy
-        True: always copy; False: never; None: if `device` needs it.
+        True: always copy; False: never; None: if `device` requires it.
 
     Raises
     ------
     RuntimeError
-        For anything that is neither array nor unconsumed capsule, and a kind of memory that no
-        backend has.
+        For anything but an array or an unconsumed capsule, or for a kind of memory without a
+        backend.
     ValueError
-        If `copy` is False and a copy is needed, or for negative strides.
+        If `copy` is False and a copy is necessary, or for negative strides.
     BufferError
-        If either side cannot exchange the array: one that requires grad, or of a dtype that is
-        missing here.
+        If the array cannot be exchanged, because it requires grad or has an unsupported dtype.
     """
     from .dlpack import import_array  # reads C structures, which few programs need
 

@@ -16,7 +16,7 @@ def vector_of_storage(storage: Any, wanted: Dtype | None) -> Any:
     storage
         With or without dtype.
     wanted
-        How its bytes are read. Default: the dtype of the storage; without one int64, as for a
+        Dtype of the elements. Default: the dtype of the storage; without one int64, as for a
         sequence of integers.
 
     Raises

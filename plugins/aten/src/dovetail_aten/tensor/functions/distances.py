@@ -29,8 +29,8 @@ def cdist(
     p
         The order of the norm, 0 or more.
     compute_mode
-        Whether Euclidean distances come from a matrix product, which loses digits where vectors are
-        close: ``"use_mm_for_euclid_dist_if_necessary"`` (of more than 25 vectors),
+        Whether to compute Euclidean distances by a matrix product, which is inaccurate for close
+        vectors: ``"use_mm_for_euclid_dist_if_necessary"`` (for more than 25 vectors),
         ``"use_mm_for_euclid_dist"`` or ``"donot_use_mm_for_euclid_dist"``.
 
     Returns
@@ -43,7 +43,7 @@ def cdist(
     ValueError
         For another mode.
     RuntimeError
-        If the shapes do not fit, or `p` is negative.
+        If the shapes are incompatible, or if `p` is negative.
     """
     if compute_mode not in _MODES:
         raise ValueError(

@@ -22,18 +22,18 @@ def einsum(equation: Any, *operands: Any) -> Any:
     ----------
     equation
         ``"ij,jk->ik"``; without an arrow the result has the labels that appear once, in
-        alphabetical order. Or the first tensor, where lists stand for the labels:
-        ``einsum(x, [0, 1], y, [1, 2], [0, 2])``, the last one for the result, which may be left
-        out. A label is a number below 52, or Ellipsis.
+        alphabetical order. Or the first tensor, if labels are passed as lists: ``einsum(x, [0, 1],
+        y, [1, 2], [0, 2])``, where the optional last list is for the result. A label is a number
+        below 52, or Ellipsis.
     *operands
         One tensor per term, or a single sequence of them.
 
     Raises
     ------
     RuntimeError
-        If the equation does not fit the operands.
+        If the equation does not match the operands.
     ValueError
-        If there are none, or a label is out of range.
+        If there are no operands, or if a label is out of range.
     """
     if not isinstance(equation, str) and operands:
         equation, operands = _equation_of((equation, *operands))

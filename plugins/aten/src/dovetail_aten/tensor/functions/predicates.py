@@ -32,7 +32,7 @@ def _checked(function: str, value: object, name: str = "input", position: int = 
 @shown_plainly()
 @overridable
 def detach_(input: TensorBase = MISSING, **named: Any) -> TensorBase:
-    """Take `input` off its graph in place, and return it."""
+    """Detach `input` from its graph in place, and return it."""
     if named:
         return numpy_call(detach_, {"input": input}, MISSING, named)  # type: ignore[no-any-return]
     result: TensorBase = _checked("detach_", input).detach_()
@@ -42,7 +42,7 @@ def detach_(input: TensorBase = MISSING, **named: Any) -> TensorBase:
 @shown_plainly()
 @overridable
 def get_device(input: Tensor = MISSING, **named: Any) -> int:
-    """Return the index of the device of `input`, -1 where devices have none."""
+    """Return the index of the device of `input`; -1 if devices have no index."""
     if named:
         return numpy_call(get_device, {"input": input}, MISSING, named)  # type: ignore[no-any-return]
     index: int = _checked("get_device", input).get_device()
@@ -52,7 +52,7 @@ def get_device(input: Tensor = MISSING, **named: Any) -> int:
 @shown_plainly()
 @overridable
 def is_same_size(input: Tensor = MISSING, other: Tensor = MISSING, **named: Any) -> bool:
-    """Return whether two tensors have one shape.
+    """Return whether two tensors have the same shape.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def is_same_size(input: Tensor = MISSING, other: Tensor = MISSING, **named: Any)
 @shown_plainly()
 @overridable
 def is_signed(input: TensorBase = MISSING, **named: Any) -> bool:
-    """Return whether the dtype of `input` has negative numbers."""
+    """Return whether the dtype of `input` is signed."""
     if named:
         return numpy_call(is_signed, {"input": input}, MISSING, named)  # type: ignore[no-any-return]
     result: bool = _checked("is_signed", input).is_signed()
@@ -81,7 +81,7 @@ def is_signed(input: TensorBase = MISSING, **named: Any) -> bool:
 @shown_plainly()
 @overridable
 def is_inference(input: TensorBase = MISSING, **named: Any) -> bool:
-    """Return whether `input` was made in inference mode."""
+    """Return whether `input` was created in inference mode."""
     if named:
         return numpy_call(is_inference, {"input": input}, MISSING, named)  # type: ignore[no-any-return]
     result: bool = _checked("is_inference", input).is_inference()

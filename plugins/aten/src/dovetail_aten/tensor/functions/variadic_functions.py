@@ -22,37 +22,37 @@ def _sequence(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @overridable
 def cartesian_prod(*tensors: Any) -> Any:
-    """Return all combinations of an element of each vector, one in each row.
+    """Return the Cartesian product of vectors, one combination per row.
 
     Parameters
     ----------
     *tensors
-        Vectors of one dtype. The result has as many rows as the product of their lengths and as
-        many columns as there are vectors; of one vector it is that vector.
+        Vectors of one dtype. The result has as many rows as the product of their lengths and a
+        column per vector; a single vector is returned itself.
 
     Raises
     ------
     RuntimeError
-        If there are none, if one is not a vector, or if their dtypes differ.
+        If there are no vectors, if one is not a vector, or if their dtypes differ.
     """
     return aten.cartesian_prod(list(_sequence(tensors)))
 
 
 @overridable
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:
-    """Return the product of matrices, in the order that takes the fewest multiplications.
+    """Return the product of matrices, in the order with the fewest multiplications.
 
     Parameters
     ----------
     *matrices
-        Tensors of two dimensions that fit one another. `linalg.multi_dot` takes vectors, too.
+        Matrices with compatible shapes. `linalg.multi_dot` also accepts vectors.
     out
         A tensor to write the result into.
 
     Raises
     ------
     RuntimeError
-        If there are none, if one is not a matrix, or if two do not fit.
+        If there are no matrices, if one is not a matrix, or if two are incompatible.
     """
     return aten.chain_matmul(list(_sequence(matrices)), out=out)
 
@@ -101,7 +101,7 @@ def tensordot(
 
 @overridable
 def atleast_1d(*tensors: Any) -> Any:
-    """Return a tensor with at least one dimension; of several a tuple.
+    """Return a tensor with at least one dimension, or a tuple for several tensors.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def atleast_1d(*tensors: Any) -> Any:
 
 @overridable
 def atleast_2d(*tensors: Any) -> Any:
-    """Return a tensor with at least two dimensions; of several a tuple.
+    """Return a tensor with at least two dimensions, or a tuple for several tensors.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def atleast_2d(*tensors: Any) -> Any:
 
 @overridable
 def atleast_3d(*tensors: Any) -> Any:
-    """Return a tensor with at least three dimensions; of several a tuple.
+    """Return a tensor with at least three dimensions, or a tuple for several tensors.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def block_diag(*tensors: Any) -> Any:
     ----------
     *tensors
         Matrices; a vector counts as a row, a number as a matrix of one element. The result has the
-        dtype that they have in common.
+        promoted dtype.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def block_diag(*tensors: Any) -> Any:
 
 @overridable
 def broadcast_tensors(*tensors: Any) -> Any:
-    """Return the tensors broadcast to the shape that they have together: a tuple of views.
+    """Return a tuple of views of the tensors, broadcast to their common shape.
 
     Parameters
     ----------

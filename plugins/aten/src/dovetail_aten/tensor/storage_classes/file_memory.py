@@ -96,7 +96,7 @@ def bytes_of_buffer(
     count
         How many elements; -1: all behind `offset`.
     offset
-        How many bytes to leave out first.
+        Number of bytes to skip.
     wanted
         What the elements are.
 

@@ -131,7 +131,9 @@ class Indexing(Family):
     def index_put(
         self, x: Array, indices: Sequence[object], values: Array, accumulate: bool = False
     ) -> Any:
-        """Return a copy with `values` at `indices`, or added there, also at repeated places."""
+        """Return a copy with `values` at `indices`, or added there, including at repeated
+        indices.
+        """
         if values.dtype != x.dtype:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "

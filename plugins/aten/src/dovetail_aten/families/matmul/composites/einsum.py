@@ -35,7 +35,7 @@ def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | No
     Raises
     ------
     RuntimeError
-        If the equation does not fit the operands.
+        If the equation does not match the operands.
     """
     terms, result, sizes = _parse(equation, tuple([each.array.shape for each in tensors]))
     known = dict(sizes)
