@@ -66,8 +66,8 @@ _MODULES = (
 
 
 def is_tensor_like(inp: object) -> bool:
-    """Return whether a value is a Tensor or has a ``__torch_function__``, and so may stand where a
-    Tensor does.
+    """Return whether a value is a Tensor or has a ``__torch_function__``, and can therefore be used
+    as a Tensor.
     """
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
@@ -164,7 +164,7 @@ def is_tensor_method_or_property(func: Callable[..., object]) -> bool:
     """Return whether `func`, as a handler gets it, is a method of tensors or the getter or setter
     of a property.
 
-    What is both a function and a method counts as a method.
+    A function that is also a method counts as a method.
     """
     return func in _tensor_functions() or getattr(func, "__name__", None) in (
         "__get__",

@@ -1,5 +1,5 @@
 """Sobol' sequences, as ``torch.quasirandom``: points that fill the unit cube more evenly than
-random ones. SciPy makes them; scrambling draws PyTorch's numbers.
+random ones. SciPy generates them; scrambling uses PyTorch's random numbers.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ __all__ = ["SobolEngine"]
 
 
 class SobolEngine:
-    """A Sobol' sequence, on the cpu whichever device is the default. The same seed gives PyTorch's
-    points.
+    """A Sobol' sequence, always on the cpu. Equal seeds give PyTorch's points.
 
     Parameters
     ----------
     dimension
-        Numbers of a point: 1 to 21201.
+        Dimension of the points, 1 to 21201.
     scramble
-        Mix the bits of the points at random, and shift them: each is uniform then. Default: False.
+        Scramble and shift the points randomly, so that each is uniformly distributed. Default:
+        False.
     seed
         Seed of the scrambling. Default: the default generator draws it.
 
@@ -73,14 +73,14 @@ class SobolEngine:
         n
             Number of points.
         out
-            Is resized to the points, and returned.
+            Tensor for the result, which is resized.
         dtype
-            Floating. Default: the default dtype.
+            Floating-point dtype. Default: the default dtype.
 
         Returns
         -------
         Tensor
-            Of shape ``(n, dimension)``, from 0 to 1, 1 left out.
+            Of shape ``(n, dimension)``, in [0, 1).
 
         Raises
         ------
@@ -121,7 +121,7 @@ class SobolEngine:
         Raises
         ------
         ValueError
-            If the number of all points would be no power of 2, which the sequence is balanced at.
+            If the total number of points is not a power of 2, for which the sequence is balanced.
         """
         n = 2**m
         total = self.num_generated + n
@@ -135,7 +135,7 @@ class SobolEngine:
         return self.draw(n, out=out, dtype=dtype)
 
     def reset(self) -> SobolEngine:
-        """Begin anew, with the same scrambling; return the engine."""
+        """Restart with the same scrambling; return the engine."""
         self._points.reset()
         self.num_generated = 0
         return self

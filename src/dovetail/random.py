@@ -35,23 +35,22 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str = "cuda",
 ) -> Iterator[None]:
-    """Context manager, also a decorator: random numbers drawn inside leave no trace in the default
-    generators.
+    """Context manager, also a decorator: restores the states of the default generators at the end.
 
     Parameters
     ----------
     devices
-        Devices besides cpu whose generators are put back; default: that of `device_type`, where it
-        is in use. A device type has one default generator, so indices make no difference.
+        Devices besides cpu whose generators are restored; default: those of `device_type`, if in
+        use. A device type has one default generator, so indices make no difference.
     enabled
         False: do nothing. Default: True.
     device_type
-        Type of the devices that `devices` gives by index. Default: ``"cuda"``.
+        Type of the devices in `devices`. Default: ``"cuda"``.
 
     Raises
     ------
     RuntimeError
-        If `device_type` is none.
+        If `device_type` is unknown.
     """
     kind = Device(device_type).type
     if not enabled:

@@ -1,4 +1,4 @@
-"""``import torch`` that gives Dovetail: `as_torch`, which ``dovetail run`` is made of."""
+"""``import torch`` that imports Dovetail: `as_torch`, the basis of ``dovetail run``."""
 
 from __future__ import annotations
 

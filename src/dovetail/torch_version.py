@@ -1,4 +1,4 @@
-"""Versions that compare with text and with tuples, as ``torch.torch_version``."""
+"""Versions that can be compared with strings and tuples, as in ``torch.torch_version``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["TorchVersion"]
 
 
 class TorchVersion(str):
-    """A version as text that compares number by number.
+    """A version string that is compared number by number.
 
-    ``TorchVersion("2.13.0") > "2.9"`` and ``TorchVersion("2.13.0") >= (2, 13)`` are True. What
-    follows the numbers, such as ``+cpu`` or ``rc1``, is not compared.
+    ``TorchVersion("2.13.0") > "2.9"`` and ``TorchVersion("2.13.0") >= (2, 13)`` are True. Suffixes
+    such as ``+cpu`` or ``rc1`` are ignored.
     """
 
     __slots__ = ()

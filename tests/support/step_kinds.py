@@ -37,8 +37,8 @@ text of a plan. `python tests/support/step_kinds.py --write` writes this page.
 _PLANS: Final = """\
 As `repr` shows them, without compiled code and in one thread. Functions are shown by their names.
 `f` and `e` are float32 tensors of two dimensions, `d` is double, `z` has no dimension; `g(x)` is a
-leaf that requires grad, `n(x)` was computed of one, `view(x)` is a view, `inf` an inference tensor,
-`meta` on the device meta, `mirror` on the backend of a third party.
+leaf that requires grad, `n(x)` is a non-leaf with a graph, `view(x)` is a view, `inf` is an
+inference tensor, `meta` is on the device meta, and `mirror` is on a third-party backend.
 """
 
 

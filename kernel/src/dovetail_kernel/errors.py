@@ -37,7 +37,7 @@ class PluginError(RuntimeError):
 
 
 class PluginNotFoundError(PluginError):
-    """No installed plugin has the name that was asked for."""
+    """Raised if no installed plugin has the requested name."""
 
 
 class AcceleratorError(RuntimeError):

@@ -23,14 +23,14 @@ _full = os.environ.get("DOVETAIL_FULL_TRACEBACKS", "0") not in ("", "0")
 
 
 def set_full_tracebacks(b: bool) -> None:
-    """Show or leave out the frames of Dovetail in the tracebacks of errors that it raises.
+    """Show or hide the frames of Dovetail in the tracebacks of its errors.
 
     Parameters
     ----------
     b
-        True for all frames. The default is False, and True where the environment variable
-        ``DOVETAIL_FULL_TRACEBACKS`` is 1. Errors that Dovetail does not raise on purpose, as
-        defects of its own, have all frames in any case.
+        True for all frames. The default is False, or True if the environment variable
+        ``DOVETAIL_FULL_TRACEBACKS`` is 1. Errors that Dovetail does not raise deliberately always
+        have all frames.
     """
     global _full
     _full = b

@@ -104,9 +104,9 @@ class SharedSocket(Generic[P]):
 
 
 class AutogradInterface:
-    """Answers about gradients. This class answers where autograd is not installed.
+    """Queries about gradients. This class is used if autograd is not installed.
 
-    Every method takes the tensor it is asked about.
+    The first argument of every method is the tensor.
     """
 
     def requires_grad(self, tensor: TensorBase) -> bool:
@@ -119,7 +119,7 @@ class AutogradInterface:
             self._missing("requires_grad=True")
 
     def check_requires_grad_(self) -> None:
-        """Refuse a call of ``requires_grad_`` where a function is being transformed."""
+        """Raise an error for ``requires_grad_`` inside a function transform."""
 
     def text_inside(self, tensor: TensorBase) -> str | None:
         """Return ``repr(tensor)`` inside of a function that is being transformed; None if it shows
@@ -144,7 +144,7 @@ class AutogradInterface:
         self._missing("setting .grad_dtype")
 
     def grad_fn(self, tensor: TensorBase) -> Any:
-        """Return the node that made `tensor`, up to date also for a view whose base was written in
+        """Return the node that created `tensor`, updated for a view whose base was written in
         place.
         """
         return None
@@ -166,12 +166,10 @@ class AutogradInterface:
         return None
 
     def check_inplace_view(self, tensor: TensorBase, name: str) -> None:
-        """Refuse a call of the operator `name` that would make `tensor` show another part of its
-        memory.
-        """
+        """Check an in-place view operator `name`, which would change the view of `tensor`."""
 
     def take_history(self, tensor: TensorBase, view: TensorBase) -> None:
-        """Make the node of `view`, which `tensor` shows from now on, that of `tensor`."""
+        """Give `tensor` the node of `view`, which it becomes."""
 
     def detach_(self, tensor: TensorBase) -> TensorBase:
         """Detach `tensor` from its graph, in place."""
@@ -182,7 +180,7 @@ class AutogradInterface:
         return None
 
     def set_backward_hooks(self, tensor: TensorBase, hooks: object) -> None:
-        """Put a mapping of tensor hooks in place of the one there is; None takes it away."""
+        """Replace the mapping of tensor hooks; None removes it."""
         if hooks:
             self._missing("_backward_hooks")
 

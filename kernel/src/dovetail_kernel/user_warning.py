@@ -39,7 +39,8 @@ def warn_user_once(
 
 
 def set_warn_always(b: bool) -> None:
-    """Issue warnings that come once per process each time. Python's `warnings` filter them then.
+    """Issue warnings each time that are otherwise issued once per process, subject to Python's
+    warning filters.
 
     Raises
     ------

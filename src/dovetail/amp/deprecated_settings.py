@@ -34,13 +34,13 @@ def get_autocast_gpu_dtype() -> Dtype:
 
 
 def set_autocast_cpu_dtype(dtype: Dtype) -> None:
-    """Do as ``set_autocast_dtype("cpu", dtype)``. Deprecated."""
+    """Call ``set_autocast_dtype("cpu", dtype)``. Deprecated."""
     _deprecated("set_autocast_cpu_dtype(dtype)", "set_autocast_dtype('cpu', dtype)")
     set_autocast_dtype("cpu", dtype)
 
 
 def set_autocast_gpu_dtype(dtype: Dtype) -> None:
-    """Do as ``set_autocast_dtype("cuda", dtype)``. Deprecated."""
+    """Call ``set_autocast_dtype("cuda", dtype)``. Deprecated."""
     _deprecated("set_autocast_gpu_dtype(dtype)", "set_autocast_dtype('cuda', dtype)")
     set_autocast_dtype("cuda", dtype)
 
@@ -52,7 +52,7 @@ def is_autocast_cpu_enabled() -> bool:
 
 
 def set_autocast_cpu_enabled(enabled: bool) -> None:
-    """Do as ``set_autocast_enabled("cpu", enabled)``. Deprecated."""
+    """Call ``set_autocast_enabled("cpu", enabled)``. Deprecated."""
     _deprecated("set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)")
     set_autocast_enabled("cpu", enabled)
 
@@ -65,7 +65,7 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: object) -> None:
-    """Note whether casts may be cached: they are not."""
+    """Store the setting and ignore it: casts are not cached."""
     global _is_cache_enabled
     _is_cache_enabled = bool(enabled)
 

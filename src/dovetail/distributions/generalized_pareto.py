@@ -96,7 +96,7 @@ class GeneralizedPareto(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """`loc`."""
+        """The parameter `loc`."""
         return self.loc
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)

@@ -56,7 +56,7 @@ class Gumbel(TransformedDistribution):
 
     @property
     def mode(self) -> Tensor:
-        """`loc`."""
+        """The parameter `loc`."""
         return self.loc
 
     @property

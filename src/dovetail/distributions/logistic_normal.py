@@ -27,7 +27,7 @@ class LogisticNormal(TransformedDistribution):
 
     @property
     def loc(self) -> Tensor:
-        """The means of the normal numbers."""
+        """The mean of the underlying normal distribution."""
         return self.base_dist.base_dist.loc
 
     @property

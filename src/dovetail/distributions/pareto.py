@@ -46,7 +46,7 @@ class Pareto(TransformedDistribution):
 
     @property
     def mode(self) -> Tensor:
-        """`scale`."""
+        """The parameter `scale`."""
         return self.scale
 
     @property

@@ -78,7 +78,8 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """Ask as `use_deterministic_algorithms`, by "default", "warn" and "error" or 0, 1 and 2.
+    """Set the mode of `use_deterministic_algorithms` by "default", "warn" and "error", or 0, 1 and
+    2.
 
     Raises
     ------
@@ -119,9 +120,8 @@ def _set_debug_mode(value: int) -> None:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Say how exact products of float32 matrices must be: "highest", or with "high" and "medium" as
-    exact as TF32, on CUDA devices that have it; elsewhere they are as exact as float32 is. A
-    warning says that another word does nothing.
+    """Set the precision of float32 matrix products: "highest" means float32; "high" and "medium"
+    allow TF32 on CUDA devices that support it. Other values are ignored with a warning.
     """
     if precision not in _PRECISIONS:
         warn_user(
@@ -145,9 +145,9 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(num: int) -> None:
-    """Let `num` threads share the work of an operator on large tensors of the cpu.
+    """Set the number of threads for operators on large cpu tensors.
 
-    Products of matrices have threads of their own, of NumPy's BLAS: their number is set too.
+    This also sets the number of threads of NumPy's BLAS.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Accept a number of threads that run operators; it is 1 here.
+    """Accept a number of inter-op threads and ignore it; there is only one.
 
     Raises
     ------
@@ -181,19 +181,19 @@ def set_num_interop_threads(num: int) -> None:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Return whether numbers near zero are now as `mode` says: always kept."""
+    """Return whether `mode` is supported: denormal numbers are always kept."""
     return not mode
 
 
 def set_default_tensor_type(t: object) -> None:
-    """Set the default dtype by a class of tensors, or its name.
+    """Set the default dtype from a tensor class or its name.
 
     Deprecated: use `set_default_dtype`.
 
     Raises
     ------
     TypeError
-        If it is not a class of floating tensors of the cpu.
+        If it is not a floating-point tensor class of the cpu.
     """
     warn_user(
         "set_default_tensor_type() is deprecated as of PyTorch 2.1, please use set_default_dtype() "

@@ -33,50 +33,50 @@ def lobpcg(
 ) -> tuple[Tensor, Tensor]:
     """Return eigenvalues and eigenvectors of ``A v = B v e`` by conjugate gradients in blocks.
 
-    The eigenvalues of a subspace are improved: it is spanned by the vectors found, their residuals
-    and the last changes.
+    Each iteration solves the problem in the subspace spanned by the current vectors, their
+    residuals and the last changes.
 
     Parameters
     ----------
     A
         Symmetric matrices of shape ``(*, m, m)``, of a floating-point dtype.
     k
-        How many; at most m / 3. Default: the columns of `X`, else 1.
+        Number of eigenvalues, at most m / 3. Default: the number of columns of `X`, or 1.
     B
         Symmetric positive definite matrices of that shape. Default: the identity.
     X
-        Where to begin: shape ``(*, m, n)``. Default: random numbers.
+        Initial vectors of shape ``(*, m, n)``. Default: random numbers.
     n
         The size of the block without `X`. Default: `k`.
     iK
-        Preconditioners, about the inverses of `A`: residuals are multiplied by them.
+        Preconditioners (approximate inverses of `A`), by which residuals are multiplied.
     niter
-        The most iterations; a negative number is no limit. Default: no limit but 1000.
+        Maximum number of iterations; negative means no limit. Default: 1000.
     tol
-        The residual, relative to the size of A and the eigenvalue, that is small enough. Default:
-        the root of the dtype's ``eps``.
+        Tolerance for the residual relative to A and the eigenvalue. Default: the root of the
+        dtype's ``eps``.
     largest
-        Whether the greatest are wanted (the default) or the least.
+        Whether to return the greatest (default) or the smallest eigenvalues.
     method
-        "ortho" or "basic", which are one here: the subspace has an orthonormal basis.
+        "ortho" or "basic", which are equivalent here: the basis is always orthonormal.
     tracker
-        None: progress is not told.
+        Must be None: trackers are not supported.
     ortho_iparams, ortho_fparams, ortho_bparams
-        Accepted for compatibility: they tune how PyTorch makes the basis.
+        Accepted and ignored: they tune PyTorch's orthogonalization.
 
     Returns
     -------
     (Tensor, Tensor)
-        Eigenvalues of shape ``(*, k)``, the wanted ones first, and vectors of shape
-        ``(*, m, k)``, with ``V.mT @ B @ V`` the identity. Both have derivatives, if the
-        eigenvalues differ.
+        Eigenvalues of shape ``(*, k)``, the greatest (or smallest) first, and vectors of shape
+        ``(*, m, k)``, with ``V.mT @ B @ V`` the identity. Both have derivatives, if the eigenvalues
+        differ.
 
     Raises
     ------
     ValueError
         If m is below 3 k, or `k` below 1.
     AssertionError, RuntimeError
-        For shapes or dtypes that do not fit.
+        For incompatible shapes or dtypes.
     NotImplementedError
         For a `tracker`.
     """

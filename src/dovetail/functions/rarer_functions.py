@@ -35,7 +35,7 @@ def range(
 ) -> Tensor:
     """Return ``start, start + step, …`` up to and including `end`.
 
-    Deprecated, as in PyTorch: `arange` leaves out its end, as Python's ``range`` does.
+    Deprecated, as in PyTorch: `arange` excludes its end, as Python's ``range`` does.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def range(
     TypeError
         Without `end`.
     RuntimeError
-        If `end` lies on the other side, or `step` is 0.
+        If `end` is in the opposite direction, or if `step` is 0.
     """
     warn_user(
         "range is deprecated and will be removed in a future release because its behavior is "
@@ -90,12 +90,12 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     pow
         The order of the norm. Default: 2.
     dim
-        The dimension that is kept; -1 for none. Default: 0.
+        The dimension to keep; -1 means none. Default: 0.
 
     Returns
     -------
     Tensor
-        With size 1 in the other dimensions; a number for ``dim=-1``.
+        Tensor with size 1 in the other dimensions; 0-dimensional for ``dim=-1``.
 
     Raises
     ------
@@ -155,14 +155,15 @@ def get_device_module(device: DeviceLike | None = None) -> ModuleType:
 
 
 def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
-    """Set whether backward finds the call that made a NaN or raised; see `autograd.detect_anomaly`.
+    """Enable or disable anomaly mode, which finds the call that caused a NaN or an error in
+    backward; see `autograd.detect_anomaly`.
 
     Parameters
     ----------
     mode
-        Whether it does.
+        Whether to enable it.
     check_nan
-        Whether NaN count as errors. Default: True.
+        Whether NaN is an error. Default: True.
     """
     set_detect_anomaly(mode, check_nan)
 

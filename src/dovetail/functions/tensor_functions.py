@@ -59,13 +59,13 @@ def is_tensor(obj: object) -> bool:
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """Return the dtype of an arithmetic operation on two tensors or Python numbers.
 
-    Tensors with dimensions count most, then 0-d tensors, then numbers; a weaker one only counts
-    where its category (bool < int < float < complex) is higher.
+    Tensors with dimensions have priority over 0-d tensors, and these over numbers; a lower priority
+    only matters if its category (bool < int < float < complex) is higher.
 
     Raises
     ------
     TypeError
-        For anything else; `promote_types` takes dtypes.
+        For anything else; use `promote_types` for dtypes.
     """
     operands = (tensor1, tensor2)
     if not all([isinstance(each, TensorBase | bool | int | float | complex) for each in operands]):

@@ -1,11 +1,11 @@
-"""Reductions and normalizations that leave masked elements out, as ``torch.masked``.
+"""Reductions and normalizations that ignore masked elements, as in ``torch.masked``.
 
-Every function takes `mask`, a tensor of bools that broadcasts to the input: what is False is left
-out. Default: nothing is. Where everything is left out, a result is the neutral element of the
-operator, or NaN if there is none.
+Every function takes `mask`, a bool tensor that broadcasts to the input: elements with False are
+ignored. Default: no elements are ignored. If all elements are ignored, the result is the neutral
+element of the operator, or NaN.
 
-`dim` is a dimension or several, and by default all; `keepdim` says whether they become 1 instead of
-going; `dtype` is that of the result, to which the input is converted first.
+`dim` is a dimension or several, and by default all; `keepdim` keeps the reduced dimensions with
+size 1; `dtype` is the dtype of the result, to which the input is converted first.
 """
 
 import sys as _sys

@@ -1,4 +1,4 @@
-"""Masks, and numbers in place of what is masked."""
+"""Masks, and replacements for masked elements."""
 
 from __future__ import annotations
 

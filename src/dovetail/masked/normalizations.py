@@ -1,4 +1,4 @@
-"""What goes along a dimension, and element by element, and leaves masked elements out."""
+"""Masked functions along a dimension, and masked elementwise functions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .reductions import norm
 def cumsum(
     input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Return the sums along `dim` up to each element, in the dtype of the input if there is no
-    other, with 0 in place of what is masked.
+    """Return the cumulative sums along `dim`, by default in the dtype of the input, with 0 in place
+    of masked elements.
     """
     return aten.cumsum(filled(input, mask, 0), dim, dtype=dtype or input.dtype)
 
@@ -27,8 +27,8 @@ def cumsum(
 def cumprod(
     input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Return the products along `dim` up to each element, in the dtype of the input if there is no
-    other, with 1 in place of what is masked.
+    """Return the cumulative products along `dim`, by default in the dtype of the input, with 1 in
+    place of masked elements.
     """
     return aten.cumprod(filled(input, mask, 1), dim, dtype=dtype or input.dtype)
 
@@ -37,7 +37,7 @@ def cumprod(
 def softmax(
     input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Return the exponentials along `dim`, which sum up to 1; 0 for what is masked."""
+    """Return the softmax along `dim` of the unmasked elements; 0 for masked elements."""
     return aten.softmax(filled(converted(input, dtype), mask, -math.inf), dim)
 
 
@@ -68,7 +68,7 @@ def normalize(
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return the input divided by its norm of order `ord` along `dim`, or by `eps` if that is
-    greater; 0 for what is masked.
+    greater; 0 for masked elements.
     """
     x = converted(input, dtype)
     size = norm(x, ord, dim, keepdim=True, mask=mask)
@@ -84,7 +84,7 @@ def logaddexp(
     input_mask: Tensor | None = None,
     other_mask: Tensor | None = None,
 ) -> Tensor:
-    """Return ``log(exp(input) + exp(other))``, without the terms that are masked."""
+    """Return ``log(exp(input) + exp(other))``, without masked terms."""
     return aten.logaddexp(
         filled(converted(input, dtype), input_mask, -math.inf),
         filled(converted(other, dtype), other_mask, -math.inf),

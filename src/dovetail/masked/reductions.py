@@ -1,4 +1,4 @@
-"""Reductions of what is not masked."""
+"""Reductions of unmasked elements."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def sum(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Return the sums over `dim` of the elements that are not masked; 0 where there are none.
-    Integers are summed up in int64.
+    """Return the sums over `dim` of the unmasked elements; 0 if there are none. Integers are summed
+    in int64.
     """
     return aten.sum(filled(input, mask, 0), dims_of(input, dim), keepdim, dtype=dtype)
 
@@ -36,8 +36,8 @@ def prod(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Return the products over `dim` of the elements that are not masked; 1 where there are none.
-    Integers are multiplied in int64.
+    """Return the products over `dim` of the unmasked elements; 1 if there are none. Integers are
+    multiplied in int64.
     """
     result = filled(input, mask, 1)
     if not input.ndim:
@@ -56,8 +56,8 @@ def amax(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Return the greatest elements over `dim` that are not masked; minus infinity, or the least
-    integer, where there are none.
+    """Return the greatest unmasked elements over `dim`; minus infinity, or the smallest integer, if
+    there are none.
     """
     x = converted(input, dtype)
     return aten.amax(filled(x, mask, least(x)), dims_of(input, dim), keepdim)
@@ -72,8 +72,8 @@ def amin(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Return the least elements over `dim` that are not masked; infinity, or the greatest integer,
-    where there are none.
+    """Return the smallest unmasked elements over `dim`; infinity, or the greatest integer, if there
+    are none.
     """
     x = converted(input, dtype)
     return aten.amin(filled(x, mask, greatest(x)), dims_of(input, dim), keepdim)
@@ -88,8 +88,8 @@ def argmax(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Return the places along `dim` of the greatest elements that are not masked, in the dtype of
-    the input as PyTorch has it; without `dim`, in the flattened tensor.
+    """Return the indices along `dim` of the greatest unmasked elements, in the dtype of the input
+    as in PyTorch; without `dim`, in the flattened tensor.
     """
     x = converted(input, dtype)
     places: Tensor = aten.argmax(filled(x, mask, least(x)), dim, keepdim).to(x.dtype)
@@ -105,8 +105,8 @@ def argmin(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Return the places along `dim` of the least elements that are not masked, in the dtype of the
-    input as PyTorch has it; without `dim`, in the flattened tensor.
+    """Return the indices along `dim` of the smallest unmasked elements, in the dtype of the input
+    as in PyTorch; without `dim`, in the flattened tensor.
     """
     x = converted(input, dtype)
     places: Tensor = aten.argmin(filled(x, mask, greatest(x)), dim, keepdim).to(x.dtype)
@@ -122,7 +122,7 @@ def mean(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Return the means over `dim` of the elements that are not masked; NaN where there are none.
+    """Return the means over `dim` of the unmasked elements; NaN if there are none.
 
     Raises
     ------
@@ -150,8 +150,7 @@ def median(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Return the medians along `dim` of the elements that are not masked, the lower of two; NaN
-    where there are none.
+    """Return the (lower) medians along `dim` of the unmasked elements; NaN if there are none.
 
     Raises
     ------
@@ -179,7 +178,7 @@ def norm(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Return the norms of order `ord` over `dim` of the elements that are not masked."""
+    """Return the norms of order `ord` over `dim` of the unmasked elements."""
     x = converted(input, dtype)
     nothing = math.inf if ord < 0 else 0
     return aten.norm(filled(x, mask, nothing), ord, dims_of(input, dim), keepdim)
@@ -196,8 +195,8 @@ def var(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Return the variances over `dim` of the elements that are not masked: the sums of the squared
-    distances from the mean, divided by the number of elements less `correction`, by default 1.
+    """Return the variances over `dim` of the unmasked elements: the sums of squared deviations from
+    the mean, divided by the number of elements minus `correction` (default: 1).
 
     Raises
     ------
@@ -218,7 +217,7 @@ def std(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Return the roots of `var`."""
+    """Return the square roots of `var`."""
     return aten.sqrt(_variance(input, dim, unbiased, correction, keepdim, dtype, mask))
 
 
@@ -231,8 +230,8 @@ def logsumexp(
     dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Return ``log(sum(exp(input)))`` over `dim`, of the elements that are not masked; minus
-    infinity where there are none.
+    """Return ``log(sum(exp(input)))`` over `dim`, of the unmasked elements; minus infinity if there
+    are none.
     """
     x = floating(converted(input, dtype))
     return aten.logsumexp(filled(x, mask, -math.inf), dims_of(input, dim), keepdim)

@@ -1,4 +1,4 @@
-"""Apple's Metal, as ``torch.mps``: there is no backend for it; programs that ask do without."""
+"""Apple's Metal, as ``torch.mps``: there is no backend for it, so it is reported as unavailable."""
 
 import typing as _typing
 

@@ -1,4 +1,4 @@
-"""MTIA, as ``torch.mtia``: there is no backend for it; programs that ask do without."""
+"""MTIA, as ``torch.mtia``: there is no backend for it, so it is reported as unavailable."""
 
 import typing as _typing
 

@@ -1,4 +1,4 @@
-"""What tensors and storages become on the way to another process."""
+"""Pickling of tensors and storages for other processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _lock: Final = Lock()
 
 
 def init_reductions() -> None:
-    """Let `multiprocessing` send storages by their descriptors, and refuse what cannot be sent."""
+    """Register reducers so that `multiprocessing` sends storages by file descriptor, and raises an
+    error for unsupported objects.
+    """
     ForkingPickler.register(UntypedStorage, _reduced_storage)
     ForkingPickler.register(Tensor, _reduced_tensor)
 

@@ -1,4 +1,4 @@
-"""How memory reaches another process. There is one way here: by its descriptor."""
+"""Sharing strategies for memory. The only one is sharing by file descriptor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _STRATEGIES: Final = frozenset({"file_descriptor", "file_system"})
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """Return the names that `set_sharing_strategy` takes."""
+    """Return the valid names for `set_sharing_strategy`."""
     return set(_STRATEGIES)
 
 
@@ -20,7 +20,7 @@ def get_sharing_strategy() -> str:
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Take ``"file_descriptor"``; for ``"file_system"`` a warning says that nothing changes.
+    """Accept ``"file_descriptor"``; ``"file_system"`` is ignored with a warning.
 
     Raises
     ------

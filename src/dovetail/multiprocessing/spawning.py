@@ -1,4 +1,4 @@
-"""`spawn`: a function in several processes, whose errors arrive here."""
+"""`spawn`: runs a function in several processes, and raises their errors."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _GRACE: Final = 30.0
 
 
 class ProcessException(Exception):
-    """One of the processes has failed.
+    """Raised if one of the processes failed.
 
     Attributes
     ----------
     error_index
-        Which of them, from 0.
+        Index of the process.
     error_pid
-        The number of the process.
+        The process id.
     """
 
     def __init__(self, msg: str, error_index: int, pid: int) -> None:
@@ -37,16 +37,16 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """The function has raised in one of the processes; the text has its traceback."""
+    """Raised if the function raised in one of the processes; the text has the traceback."""
 
 
 class ProcessExitedException(ProcessException):
-    """One of the processes has ended by itself, or by a signal.
+    """Raised if one of the processes exited with an error, or was ended by a signal.
 
     Attributes
     ----------
     exit_code
-        What it ended with.
+        The exit code.
     signal_name
         The signal that ended it, None if none did.
     """
@@ -96,7 +96,7 @@ class ProcessContext:
         self.sentinels = {process.sentinel: index for index, process in enumerate(processes)}
 
     def pids(self) -> list[int]:
-        """Return the numbers of the processes."""
+        """Return the ids of the processes."""
         return [int(process.pid) for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
@@ -105,9 +105,9 @@ class ProcessContext:
         Parameters
         ----------
         timeout
-            How many seconds to wait at most. Default: until a process ends.
+            Maximum number of seconds to wait. Default: until a process ends.
         grace_period
-            How many seconds the others have to end before they are killed. Default: 30.
+            Number of seconds after which the other processes are killed. Default: 30.
 
         Returns
         -------
@@ -119,7 +119,7 @@ class ProcessContext:
         ProcessRaisedException
             If the function raised.
         ProcessExitedException
-            If a process ended otherwise.
+            If a process exited with an error or a signal.
         """
         if not self.sentinels:
             return True
@@ -188,25 +188,25 @@ def start_processes(
     fn
         A function of a module, which the processes can import.
     args
-        What it gets beside its number, from 0. Tensors are shared.
+        Arguments after the process index. Tensors are shared.
     nprocs
-        How many processes.
+        Number of processes.
     join
         Whether to wait for them. Default: True.
     daemon
-        Whether they end with this process. Default: False.
+        Whether the processes end with this process. Default: False.
     start_method
         ``"spawn"``, ``"fork"`` or ``"forkserver"``.
 
     Returns
     -------
     ProcessContext or None
-        The processes, if they are not waited for.
+        The processes, if `join` is False.
 
     Raises
     ------
     ProcessRaisedException, ProcessExitedException
-        If one fails, and they are waited for; the others are ended.
+        If a process fails and `join` is True; the other processes are ended.
     """
     context: Any = multiprocessing.get_context(start_method)
     processes, errors = [], []

@@ -1,1 +1,1 @@
-"""Names of lower distributions and of plugins, and of what is not in Dovetail."""
+"""Names from lower distributions and plugins, and missing names."""

@@ -1,6 +1,4 @@
-"""Errors for names and modules that are not in Dovetail, and names that are imported when they are
-first asked for.
-"""
+"""Errors for missing names and modules, and names that are imported on first access."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is in place of PyTorch's modules that are not in Dovetail."""
+"""Replacements for missing PyTorch modules."""
 
 from __future__ import annotations
 

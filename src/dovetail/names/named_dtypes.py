@@ -1,4 +1,4 @@
-"""Dtypes of PyTorch that no tensor has here: `dovetail.complex32` and its kin."""
+"""PyTorch dtypes without tensors: `dovetail.complex32` and others."""
 
 from __future__ import annotations
 

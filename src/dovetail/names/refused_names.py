@@ -1,5 +1,5 @@
-"""Names of PyTorch that packages import and that Dovetail has no use for: what they name refuses
-when it is called, and not when it is imported.
+"""PyTorch names that packages import but Dovetail does not support: calling them raises an error,
+importing them does not.
 """
 
 from __future__ import annotations

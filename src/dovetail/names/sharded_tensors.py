@@ -1,6 +1,4 @@
-"""The classes of tensors whose parts lie on several processes, and of meshes of these, for
-``isinstance``: there are none.
-"""
+"""The classes of distributed tensors and device meshes, for ``isinstance`` only."""
 
 from __future__ import annotations
 
@@ -10,20 +8,20 @@ from dovetail_aten import Tensor
 
 
 class DTensor(Tensor):
-    """A tensor whose parts lie on several processes: making one raises NotImplementedError."""
+    """A distributed tensor; the constructor raises NotImplementedError."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: every process holds its tensors whole."""
+        """Raise NotImplementedError: tensors are not distributed."""
         _refuse("DTensor")
 
     @staticmethod
     def from_local(*args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: every process holds its tensors whole."""
+        """Raise NotImplementedError: tensors are not distributed."""
         _refuse("DTensor.from_local")
 
 
 class DeviceMesh:
-    """Processes in rows and columns: making one raises NotImplementedError."""
+    """A mesh of processes; the constructor raises NotImplementedError."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         _refuse("DeviceMesh")

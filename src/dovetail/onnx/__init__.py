@@ -1,4 +1,4 @@
-"""What programs ask of ``torch.onnx`` while they run: nothing is exported here."""
+"""Names of ``torch.onnx`` that programs use at run time; export is not supported."""
 
 import typing as _typing
 
@@ -15,7 +15,7 @@ def is_in_onnx_export() -> bool:
 def register_custom_op_symbolic(
     symbolic_name: str, symbolic_fn: _typing.Any, opset_version: int
 ) -> None:
-    """Do nothing: what would write an operator into a graph is never asked."""
+    """Do nothing: export is not supported."""
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these

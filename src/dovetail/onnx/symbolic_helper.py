@@ -1,4 +1,4 @@
-"""The decorator of functions that write a graph of ONNX, which never run: nothing is exported."""
+"""The decorator for ONNX symbolic functions, which are never called: export is not supported."""
 
 import typing as _typing
 from collections.abc import Callable

@@ -1,5 +1,5 @@
-"""Time and memory by operator, as ``torch.profiler``: over the traces of the dispatcher, which cost
-nothing while none is on.
+"""Time and memory by operator, as in ``torch.profiler``, based on the dispatcher's traces; there is
+no overhead without an active profile.
 
 ::
 
@@ -12,14 +12,14 @@ nothing while none is on.
     print(prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=10))
     prof.export_chrome_trace("step.json")
 
-May import the packages below dovetail, and nothing of it.
+May import only the distributions below dovetail.
 """
 
 from ..names.stubs import attach_stub as _attach_stub
 
 
 def kineto_available() -> bool:
-    """Return True: `profile` is there. Calls are observed in Python, not by Kineto."""
+    """Return True: `profile` is available, although it does not use Kineto."""
     return True
 
 

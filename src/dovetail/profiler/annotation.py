@@ -1,4 +1,4 @@
-"""`record_function`: a name for a part of a program, in profiles and traces."""
+"""`record_function`: names a part of a program in profiles and traces."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ T = TypeVar("T")
 
 
 class record_function(Annotation):
-    """Context manager and decorator that gives a block, or the calls of a function, a line of
-    their own in profiles and traces.
+    """Context manager and decorator that gives a block, or the calls of a function, an own entry in
+    profiles and traces.
 
     Parameters
     ----------
     name
-        What it is called there.
+        Name of the entry.
     args
-        Further words about it, which a Chrome trace shows. Default: none.
+        Additional text for Chrome traces. Default: none.
 
     Examples
     --------

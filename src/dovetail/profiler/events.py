@@ -21,14 +21,14 @@ class Interval:
     Attributes
     ----------
     start, end
-        When it began and ended.
+        Start and end.
     """
 
     start: float
     end: float
 
     def elapsed_us(self) -> float:
-        """Return how long it is."""
+        """Return the duration."""
         return self.end - self.start
 
 
@@ -76,17 +76,15 @@ class FunctionEvent(_Times):
     thread
         Number of the thread.
     time_range
-        When it ran, what the profile cost included.
+        Start and end time, including the overhead of the profile.
     cpu_time_total, self_cpu_time_total
-        How many microseconds it took with and without what it called, and without what the profile
-        cost.
+        Microseconds with and without inner calls, excluding the overhead of the profile.
     cpu_memory_usage, self_cpu_memory_usage
-        The bytes of tensors that it made, less those freed meanwhile, with and without what it
-        called.
+        Bytes of created minus freed tensors, with and without inner calls.
     cpu_parent, cpu_children
-        What called it, and what it called.
+        The outer event, and the inner events.
     details
-        What else was noted.
+        Other recorded data.
     """
 
     id: int
@@ -116,17 +114,17 @@ class FunctionEvent(_Times):
 
     @property
     def input_shapes(self) -> list[Any]:
-        """The shape of every argument, empty where it is not a tensor."""
+        """The shapes of the arguments; empty for other objects."""
         return self.details.shapes
 
     @property
     def concrete_inputs(self) -> list[Any]:
-        """Every argument, None where it is a tensor."""
+        """The arguments; None for tensors."""
         return self.details.concrete
 
     @property
     def flops(self) -> int:  # type: ignore[override]
-        """How many floating point operations it made; 0 if that is not known."""
+        """Number of floating-point operations; 0 if unknown."""
         return self.details.flops
 
     @property
@@ -152,9 +150,9 @@ class FunctionEventAvg(_Times):
     key
         Its name.
     count
-        How many calls there were.
+        Number of calls.
     input_shapes, stack
-        Those of the calls, if they are grouped by these.
+        Shapes and stack, if events are grouped by them.
     """
 
     key: str
@@ -194,11 +192,11 @@ def events_of(spans: Iterable[Span], observation: Observation, began: int) -> li
     Parameters
     ----------
     spans
-        The outermost spans. A redispatch is no event: what it called is its caller's.
+        The outermost spans. A redispatch is not an event; its inner calls belong to its caller.
     observation
-        What was noted of them.
+        The recorded observation.
     began
-        When the profile began, by the clock of the spans.
+        Start of the profile, by the clock of the spans.
     """
     found: list[FunctionEvent] = []
     for span in spans:

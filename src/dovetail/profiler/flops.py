@@ -1,4 +1,4 @@
-"""Floating point operations of the operators that most of the time goes to."""
+"""Floating-point operations of the most expensive operators."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import prod
 
 
 def flops_of(name: str, given: Sequence[Sequence[int]], result: Sequence[int]) -> int:
-    """Return how many multiplications and additions a call makes; 0 if that is not known.
+    """Return the number of multiplications and additions of a call; 0 if unknown.
 
     Parameters
     ----------
@@ -16,7 +16,7 @@ def flops_of(name: str, given: Sequence[Sequence[int]], result: Sequence[int]) -
     given
         The shapes of its tensors.
     result
-        The shape of what it returned.
+        The shape of the result.
     """
     match name.removeprefix("aten::"):
         case "mm" | "bmm":

@@ -1,4 +1,4 @@
-"""The memory of tensors that operators make, and that is freed while they run."""
+"""Memory of tensors created and freed by operators."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dovetail_kernel import TensorBase
 
 
 class MemoryRecord:
-    """Counts the bytes of every array that is first seen as the result of a span, and takes them
-    from the span in which that array is freed.
+    """Adds the bytes of a new array to the span that returns it, and subtracts them from the span
+    in which it is freed.
 
-    Memory that a kernel takes and frees inside is not seen, as it is none of a tensor.
+    Temporary memory inside a kernel is not counted.
     """
 
     def __init__(self) -> None:
@@ -23,17 +23,17 @@ class MemoryRecord:
         self._watches: list[Any] = []
 
     def know(self, values: Iterable[object]) -> None:
-        """Take tensors that were there before."""
+        """Register existing tensors."""
         for tensor in tensors_in(values):
             self._watch(tensor)
 
     def count(self, span: Span, values: Iterable[object]) -> None:
-        """Take tensors that `span` returned."""
+        """Count tensors returned by `span`."""
         for tensor in tensors_in(values):
             self.bytes[span] = self.bytes.get(span, 0) + self._watch(tensor)
 
     def stop(self) -> None:
-        """Watch nothing any more."""
+        """Stop counting."""
         for watch in self._watches:
             watch.detach()
         self._watches.clear()

@@ -1,4 +1,4 @@
-"""What a profile notes of every call beside its time."""
+"""Data that a profile records for every call besides its time."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _LONGEST_STACK: Final = 100
 
 @dataclass(slots=True)
 class Details:
-    """What was noted of one call.
+    """Recorded data of one call.
 
     Attributes
     ----------
     shapes, strides, dtypes
-        Of every argument; empty where it is not a tensor.
+        Properties of every argument; empty for other objects.
     concrete
-        The arguments that are not tensors; None where it is one.
+        The arguments; None for tensors.
     flops
-        How many floating point operations it made; 0 if that is not known.
+        Number of floating-point operations; 0 if unknown.
     stack
         ``file(line): function`` of the program's frames, innermost first.
     """
@@ -54,12 +54,12 @@ class Details:
 
 
 class Observation(Observer):
-    """Notes what a profile was asked for.
+    """Records the requested data.
 
     Parameters
     ----------
     shapes, memory, flops, stack
-        What is noted.
+        What to record.
     """
 
     def __init__(self, *, shapes: bool, memory: bool, flops: bool, stack: bool) -> None:
@@ -70,7 +70,7 @@ class Observation(Observer):
         self._stack = stack
 
     def opened(self, span: Span, given: Sequence[object]) -> None:
-        """Note the arguments."""
+        """Record the arguments."""
         if self.memory is not None:
             self.memory.know(given)
         if self._shapes or self._flops or self._stack:
@@ -81,7 +81,7 @@ class Observation(Observer):
                 details.stack = _stack()
 
     def closed(self, span: Span, result: object) -> None:
-        """Note what the result needs."""
+        """Record data about the result."""
         results = result if isinstance(result, list | tuple) else (result,)
         if self.memory is not None:
             self.memory.count(span, results)

@@ -28,7 +28,7 @@ _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 class ProfilerActivity(Enum):
-    """What can be asked for."""
+    """Activities that can be requested."""
 
     CPU = 0
     XPU = 1
@@ -39,7 +39,7 @@ class ProfilerActivity(Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """Return what a profile measures: what the program's threads do."""
+    """Return the supported activities: the CPU."""
     return {ProfilerActivity.CPU}
 
 
@@ -49,27 +49,27 @@ class profile:
     Parameters
     ----------
     activities
-        What to record. Others than the CPU are left out, with a warning: of operators on a device
-        that works by itself, the time of the launch is measured. Default: the CPU.
+        What to record. Activities other than the CPU are ignored with a warning; for an
+        asynchronous device, the launch time is measured. Default: the CPU.
     schedule
-        A function from the number of a step to what is done in it, as `schedule` returns. Default:
-        all is recorded.
+        A function from the step number to the action, as returned by `schedule`. Default: record
+        all steps.
     on_trace_ready
-        Called with the profile whenever a stretch has been recorded. Default: nothing.
+        Called with the profile after each recording period. Default: none.
     record_shapes
-        Whether to note the arguments of calls. Default: False.
+        Whether to record the arguments of calls. Default: False.
     profile_memory
         Whether to count the memory of the tensors that calls make and free. Default: False.
     with_stack
-        Whether to note from where in the program calls were made. Default: False.
+        Whether to record the program's stack for each call. Default: False.
     with_flops
-        Whether to estimate floating point operations of products, convolutions, sums and products
-        of elements. Default: False.
+        Whether to estimate floating-point operations of matrix products, convolutions, and
+        elementwise sums and products. Default: False.
     with_modules, experimental_config, execution_trace_observer, custom_trace_id_callback, \
 post_processing_timeout_s
         Accepted and ignored.
     acc_events
-        Whether `events` are those of all stretches, not of the last alone. Default: False.
+        Whether `events` includes all recording periods instead of only the last. Default: False.
     use_cuda
         The old name of an activity; True warns.
 
@@ -80,9 +80,8 @@ post_processing_timeout_s
 
     Notes
     -----
-    While it records, backward runs the bodies of formulas that are written with operators, and
-    every call costs some microseconds more, which are no part of the times shown. Nothing is paid
-    before and after.
+    While recording, backward uses the formulas over tensors, and every call takes some microseconds
+    more, which are excluded from the times. There is no overhead before and after.
 
     Examples
     --------
@@ -170,7 +169,7 @@ post_processing_timeout_s
         Raises
         ------
         AssertionError
-            If nothing has been recorded yet.
+            If nothing is recorded yet.
         """
         if not self._finished:
             raise AssertionError(
@@ -206,7 +205,7 @@ post_processing_timeout_s
         Raises
         ------
         AssertionError
-            If nothing has been recorded yet.
+            If nothing is recorded yet.
         """
         self.events().export_chrome_trace(path, self._metadata)
 
@@ -223,15 +222,15 @@ post_processing_timeout_s
         self.events().export_stacks(path, metric)
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Add a text to the files that are written."""
+        """Add a text to the exported files."""
         self._metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """Add what a text of JSON says to the files that are written."""
+        """Add JSON data to the exported files."""
         self._metadata[key] = json.loads(value)
 
     def preset_metadata_json(self, key: str, value: str) -> None:
-        """Add what a text of JSON says to the files that are written."""
+        """Add JSON data to the exported files."""
         self.add_metadata_json(key, value)
 
     def _record(self) -> None:
@@ -268,14 +267,14 @@ def tensorboard_trace_handler(
     use_gzip: bool = False,
     use_python_export: bool = False,
 ) -> Callable[[profile], None]:
-    """Return what writes each recorded stretch into a folder that TensorBoard's plugin reads.
+    """Return a handler that writes each recording period to a folder for TensorBoard's plugin.
 
     Parameters
     ----------
     dir_name
-        The folder; it is made.
+        The folder, which is created if necessary.
     worker_name
-        What files begin with. Default: host and process.
+        Prefix of the files. Default: host and process.
     use_gzip
         Whether to compress them. Default: False.
     use_python_export

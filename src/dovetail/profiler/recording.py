@@ -1,4 +1,4 @@
-"""One recorded stretch of a program: the trace, what was noted, and the events made of them."""
+"""One recording period of a program: the trace, the recorded data, and the events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Recording:
     Parameters
     ----------
     shapes, memory, flops, stack
-        What is noted beside time.
+        What to record besides time.
     """
 
     def __init__(self, *, shapes: bool, memory: bool, flops: bool, stack: bool) -> None:
@@ -29,18 +29,18 @@ class Recording:
         self._events: EventList | None = None
 
     def start(self) -> None:
-        """Record from now on."""
+        """Start recording."""
         self._began = perf_counter_ns()
         self._trace.__enter__()
 
     def stop(self) -> None:
-        """Record no more."""
+        """Stop recording."""
         self._trace.__exit__(None, None, None)
         if self._observation.memory is not None:
             self._observation.memory.stop()
 
     def events(self) -> EventList:
-        """Return the events; made when first asked for."""
+        """Return the events, which are created on first access."""
         if self._events is None:
             found = events_of(self._trace.spans, self._observation, self._began)
             self._events = EventList(found, **self._options)

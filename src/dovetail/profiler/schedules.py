@@ -1,4 +1,4 @@
-"""Which steps of a program are recorded."""
+"""Schedules of recorded steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class ProfilerAction(Enum):
-    """What a profile does during a step."""
+    """Action of a profile during a step."""
 
     NONE = 0
     WARMUP = 1
@@ -24,25 +24,24 @@ def schedule(
     skip_first: int = 0,
     skip_first_wait: int = 0,
 ) -> Callable[[int], ProfilerAction]:
-    """Return the schedule of a profile: cycles of steps that are passed over, warmed up in, and
-    recorded.
+    """Return the schedule of a profile: cycles of skipped, warm-up and recorded steps.
 
     Parameters
     ----------
     wait, warmup, active
-        How many steps of a cycle are of each kind, in this order. During warm-up nothing is
-        recorded that is kept.
+        Number of steps of each kind in a cycle, in this order. Data recorded during warm-up are
+        discarded.
     repeat
-        How many cycles there are. Default: 0, as many as there are steps for.
+        Number of cycles. Default: 0: unlimited.
     skip_first
-        How many steps are passed over before the first cycle. Default: 0.
+        Number of steps to skip before the first cycle. Default: 0.
     skip_first_wait
-        Whether, unless 0, the first cycle begins without `wait`. Default: 0.
+        If not 0, the first cycle starts without `wait`. Default: 0.
 
     Raises
     ------
     AssertionError
-        For numbers below 0, or no active step.
+        For negative numbers, or if there is no active step.
     """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise AssertionError(

@@ -1,4 +1,4 @@
-"""Tables of events, laid out as PyTorch lays them out."""
+"""Tables of events in PyTorch's format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SIZES: Final = (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10))
 
 
 def format_time(microseconds: float, unit: str | None = None) -> str:
-    """Return a time as text, in its own unit unless one is given."""
+    """Return a time as text, by default in a suitable unit."""
     if unit is None:
         unit = "s" if microseconds >= 1e6 else "ms" if microseconds >= 1e3 else "us"
     return f"{microseconds / _UNITS[unit]:.3f}{unit}"

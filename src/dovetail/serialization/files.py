@@ -60,42 +60,38 @@ def save(
 
     Tensors (with dtype, device, strides, ``requires_grad``, sharing of memory and of identity),
     parameters, dict, list, tuple, set, OrderedDict, Counter, numbers, strings, bytes, None, dtypes,
-    devices and sizes are stored as data. Anything else in it is pickled. A tensor that is not a
-    leaf is saved as a leaf.
+    devices and sizes are stored as data. Other objects are pickled. A tensor that is not a leaf is
+    saved as a leaf.
 
     Parameters
     ----------
     obj : object
         What to save.
     f : path or binary file object
-        At a path the file is there whole, or as it was before, even if the process is killed; its
-        mode and owner stay. Devices, pipes and files with several names (hard links) are written in
-        place, and so are files of another owner, where they can't be replaced by one of the same.
-
-        A save that is killed leaves a file ``.dovetail-save-*.tmp``. The next save into the folder
-        removes it, if no living process has it locked.
+        A file at a path is replaced atomically, even if the process is killed, and keeps its mode
+        and owner. Devices, pipes, files with hard links, and files whose owner cannot be preserved
+        are written in place. A killed save leaves a file ``.dovetail-save-*.tmp``, which the next
+        save into the folder removes if it is not locked.
     pickle_module, pickle_protocol : optional
-        As in PyTorch's programs; the module must be `pickle`, the protocol one that it has, and
-        neither changes what is written.
+        Accepted for compatibility; the module must be `pickle`, and the protocol must be valid.
+        They do not change the file.
     _use_new_zipfile_serialization : bool, default True
-        As in PyTorch's programs, where False asks for the format before zip archives; `format`
-        alone says what is written.
+        Accepted and ignored; only `format` determines the format.
     format : str, optional
-        "torch" writes what ``torch.load(weights_only=True)`` reads: tensors, numbers, strings,
+        "torch" writes a file for ``torch.load(weights_only=True)``: tensors, numbers, strings,
         bytes, None, list, tuple, dict, set, OrderedDict, Counter, dtypes, devices and sizes, with
-        shared storages kept shared. Default: "safetensors", or what
-        ``serialization.set_default_save_format`` set. Under ``dovetail run`` it is "torch"; an
-        object that PyTorch's format cannot hold is written as safetensors then, with a warning.
+        shared storages kept shared. Default: "safetensors", or the value set by
+        ``serialization.set_default_save_format``. Under ``dovetail run``, it is "torch"; an object
+        that PyTorch's format does not support is then written as safetensors, with a warning.
 
     Raises
     ------
     ValueError
         For another format, module or protocol.
     OSError
-        If the file can't be written: a file that is read-only, or a folder in which nothing can be
-        created.
+        If the file cannot be written, because the file or the folder is read-only.
     pickle.PicklingError, TypeError, AttributeError
-        If something in ``obj`` can't be pickled; the file is not touched.
+        If ``obj`` contains an object that cannot be pickled; the file is then unchanged.
     """
     chosen = get_default_save_format() if format is None else checked_format(format)
     _check_pickle(pickle_module, pickle_protocol)
@@ -158,7 +154,7 @@ def load(
     mmap: bool | None = None,
     encoding: str = "utf-8",
 ) -> Any:
-    """Load what `save` or ``torch.save`` wrote, or the tensors of any other safetensors file (as a
+    """Load a file of `save` or ``torch.save``, or the tensors of any other safetensors file (as a
     dict by name).
 
     Parameters
@@ -166,39 +162,40 @@ def load(
     f : path or binary file object
         Where from.
     map_location : optional
-        Where to: None for the device a tensor was saved from; a device or its name for all; a
-        mapping of saved to new device names; or a function ``(storage, name)`` that returns a
-        storage on the right device, or None.
+        Target devices: None means the device from which a tensor was saved; or a device or its name
+        for all; a mapping of saved to new device names; or a function ``(storage, name)`` that
+        returns a storage on the right device, or None.
     pickle_module : optional
-        As in PyTorch's programs; it must be `pickle`.
+        Accepted for compatibility; must be `pickle`.
     weights_only : bool, default True
-        Refuse pickled objects, but those of classes that `add_safe_globals` was told of in files of
-        ``torch.save``. False runs the code they name: only for files from a source you trust.
+        Raise an error for pickled objects, except for classes allowed by `add_safe_globals` in
+        ``torch.save`` files. False runs code from the file: use it only for files from a trusted
+        source.
     mmap : bool, default that of `dovetail.utils.serialization.config.load`, False
-        Map the file into memory, so that elements are read when they are used. What is written to
-        the tensors stays in this process. `f` must be a path.
+        Map the file into memory, so that elements are read on access. Writes to the tensors stay in
+        this process. `f` must be a path.
     encoding : str, default "utf-8"
-        Of the strings of Python 2 in files of ``torch.save``; "bytes" leaves them as they are.
+        Encoding of Python 2 strings in ``torch.save`` files; "bytes" does not decode them.
 
     Returns
     -------
     object
-        Equal to what was saved.
+        An object equal to the saved one.
 
     Raises
     ------
     RuntimeError
-        "can't load", if the file is truncated, corrupt or something else, or if a device that it
-        needs is not there; the message says what is wrong. Whatever the bytes are, nothing else is
-        raised for them, and the memory used is a small multiple of their number.
+        "can't load", with the reason, if the file is truncated, corrupt or of another format, or if
+        a required device is not available. Invalid bytes raise no other error, and memory use is a
+        small multiple of the file size.
     pickle.UnpicklingError
         "Weights only load failed", if the file has pickled objects and ``weights_only``.
     ValueError
         For ``mmap=True`` without a path, and for another `pickle_module`.
     OSError
-        If the file can't be read.
+        If the file cannot be read.
     Exception
-        With ``weights_only=False``, what the code of the pickled objects raises.
+        With ``weights_only=False``, any exception of the code of pickled objects.
     """
     _check_pickle(pickle_module)
     trusted = weights_only is False

@@ -3,8 +3,8 @@
 Every function takes the number of values `M`, and by keyword:
 
 sym
-    Whether the window is symmetric, for filters. If not it is periodic, for spectra: a symmetric
-    one of ``M + 1`` values without the last. Default: True.
+    Whether the window is symmetric, for filters. False gives a periodic window for spectra: a
+    symmetric one of ``M + 1`` values without the last. Default: True.
 dtype
     float32 or float64. Default: the default dtype.
 layout
@@ -12,7 +12,7 @@ layout
 device
     Default: the default device.
 requires_grad
-    Whether gradients are computed for the result. Default: False.
+    Whether the result requires grad. Default: False.
 
 It returns a tensor of shape ``(M,)``, whose greatest value is 1. In the formulas n is `M`, or ``M +
 1`` if the window is periodic, and k counts from 0.
@@ -84,7 +84,7 @@ def exponential(
     M
         The number of values.
     center
-        Default: the middle, ``(n - 1) / 2``; only that of a periodic window may be another.
+        Default: the middle, ``(n - 1) / 2``; other values are only allowed for periodic windows.
     tau
         Time constant of the decay; positive.
     **options
@@ -146,7 +146,7 @@ def general_hamming(M: int, *, alpha: float = 0.54, **options: Unpack[_Options])
 
 
 def nuttall(M: int, **options: Unpack[_Options]) -> Tensor:
-    """Return the sum of four cosines whose sides lie lowest (Nuttall 1981)."""
+    """Return the four-term cosine window with minimal side lobes (Nuttall 1981)."""
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], **options)
 
 

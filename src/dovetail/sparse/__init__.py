@@ -1,7 +1,7 @@
 """Sparse tensors, as ``torch.sparse``: products, sums, and legacy constructors.
 
-`sparse_coo_tensor` makes one in coordinate form, `sparse_csr_tensor` and `sparse_csc_tensor` in
-compressed rows and columns. Layouts of blocks are not there, and say so.
+`sparse_coo_tensor` creates a tensor in coordinate form, `sparse_csr_tensor` and `sparse_csc_tensor`
+in compressed rows and columns. Block layouts raise an error.
 """
 
 from ..names.stubs import attach_stub as _attach_stub

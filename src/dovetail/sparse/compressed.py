@@ -1,4 +1,4 @@
-"""Makes sparse matrices in compressed layouts, and says what is particular to them."""
+"""Creation and properties of sparse matrices in compressed layouts."""
 
 from __future__ import annotations
 
@@ -45,14 +45,13 @@ def sparse_compressed_tensor(
     Parameters
     ----------
     compressed_indices
-        Where the elements of each row begin, ``(rows + 1,)``; in `sparse_csc`, of each column.
+        Start of the elements of each row, ``(rows + 1,)``; in `sparse_csc`, of each column.
     plain_indices
         The column of each element, ``(nnz,)``; in `sparse_csc`, the row. No element occurs twice.
     values
-        Of shape ``(nnz, ...)``; what follows the first dimension is stored whole. Gradients flow
-        to them.
+        Of shape ``(nnz, ...)``; dimensions after the first are dense. Gradients flow to them.
     size
-        The shape. Default: the smallest that holds all indices.
+        The shape. Default: the smallest shape that contains all indices.
     dtype, device
         Default: those of `values`.
     layout
@@ -60,23 +59,23 @@ def sparse_compressed_tensor(
     pin_memory
         Must not be True.
     requires_grad : bool, default False
-        Whether the tensor is a leaf with a gradient, which has its layout.
+        Whether the tensor is a leaf that requires grad; the gradient has the same layout.
     check_invariants
-        True refuses indices that are not sorted within a row, too. Indices out of range are always
-        refused.
+        True also checks that indices are sorted within a row. Indices out of range always raise an
+        error.
 
     Returns
     -------
     Tensor
-        Its products, arithmetic with numbers and tensors of its layout, and conversions are there;
-        anything else refuses and names ``to_dense()``.
+        It supports products, arithmetic with numbers and tensors of the same layout, and
+        conversions; other functions raise an error that names ``to_dense()``.
 
     Raises
     ------
     NotImplementedError
-        For layouts of blocks, and for batches of matrices.
+        For block layouts, and for batches of matrices.
     RuntimeError
-        For indices that do not fit `size` or the number of values.
+        For indices that do not match `size` or the number of values.
     """
     if layout not in (sparse_csr, sparse_csc):
         raise refusal(f"layout={layout}")
@@ -256,9 +255,9 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     Parameters
     ----------
     diagonals
-        One per row; the element in column ``j`` stands in column ``j`` of the matrix.
+        The diagonals, one per row; element ``j`` is in column ``j`` of the matrix.
     offsets
-        The diagonal of each row: 0 is the main one, positive ones lie above it.
+        The diagonal of each row: 0 is the main one, positive ones are above it.
     shape
         Of the matrix.
     layout
@@ -267,7 +266,7 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     Raises
     ------
     RuntimeError
-        If an offset occurs twice, or there are not as many as diagonals.
+        If an offset occurs twice, or if the numbers of offsets and diagonals differ.
     """
     diagonals, offsets = aten.atleast_2d(diagonals), aten.atleast_1d(offsets).to(int64)
     if diagonals.shape[0] != offsets.shape[0] or diagonals.ndim != 2 or offsets.ndim != 1:
@@ -305,7 +304,7 @@ def sampled_addmm(
     NotImplementedError
         For another layout.
     RuntimeError
-        For shapes or dtypes that do not fit.
+        For incompatible shapes or dtypes.
     """
     if not isinstance(input, CoordinateTensor) or input._form is not sparse_csr:
         raise NotImplementedError(

@@ -1,4 +1,4 @@
-"""Makes sparse tensors in coordinate form."""
+"""Creation of sparse tensors in coordinate form."""
 
 from __future__ import annotations
 
@@ -28,41 +28,42 @@ def sparse_coo_tensor(
     check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
 ) -> Tensor:
-    """Return a sparse tensor in coordinate form: elements with their indices, the others zero.
+    """Return a sparse tensor in coordinate form: stored elements with their indices, and zeros
+    elsewhere.
 
     Parameters
     ----------
     indices
-        Of shape ``(sparse dimensions, nnz)``: a tensor, or what becomes one; integers. Or the size
-        alone, for a tensor that stores nothing.
+        Of shape ``(sparse dimensions, nnz)``: an integer tensor, or data for one. Or only the size,
+        for a tensor without stored elements.
     values
-        Of shape ``(nnz, ...)``; what follows the first dimension is stored whole. Values at the
-        same index add up. Gradients flow to them.
+        Of shape ``(nnz, ...)``; dimensions after the first are dense. Values at the same index are
+        summed. Gradients flow to the values.
     size
-        The shape. Default: the smallest that holds all indices.
+        The shape. Default: the smallest shape that contains all indices.
     dtype, device
         Default: those of `values`.
     pin_memory
         Must not be True.
     requires_grad : bool, default False
-        Whether the tensor is a leaf with a gradient, which is sparse too.
+        Whether the tensor is a leaf that requires grad; the gradient is sparse too.
     check_invariants
-        Accepted: the indices are always checked.
+        Accepted and ignored: the indices are always checked.
     is_coalesced
-        True says that the indices are sorted and none occurs twice. Default: not known.
+        True declares that the indices are sorted and unique. Default: unknown.
 
     Returns
     -------
     Tensor
-        With ``layout`` `sparse_coo`. Its products with strided matrices, sums, arithmetic of sparse
-        tensors, selection and conversions are there; anything else refuses and names
+        With ``layout`` `sparse_coo`. It supports products with strided matrices, sums, arithmetic
+        of sparse tensors, selection and conversions; other functions raise an error that names
         ``to_dense()``.
 
     Raises
     ------
     RuntimeError
-        For indices out of `size`, or not as many as values, or a size of another length; for
-        `is_coalesced` where it is not true.
+        For indices out of range, if the numbers of indices and values differ, for a size of the
+        wrong length, or if `is_coalesced` is wrong.
     """
     if values is None and size is None:
         return _empty(indices, dtype=dtype, device=device, requires_grad=requires_grad)
@@ -131,7 +132,7 @@ def _empty(size: Any, *, dtype: Any, device: Any, requires_grad: bool) -> Tensor
 def dense_to_sparse(
     self: Tensor, *args: Any, layout: Any = None, dense_dim: int | None = None, **kwargs: Any
 ) -> Any:
-    """Return the elements of a strided tensor that are not zero, with their indices."""
+    """Return the nonzero elements of a strided tensor, with their indices."""
     if kwargs.get("blocksize"):
         raise NotImplementedError("to_sparse(): there are no layouts of blocks. Leave it out.")
     count = args[0] if args else kwargs.get("sparse_dim", kwargs.get("sparseDims"))
@@ -163,13 +164,13 @@ def _reduce(self: CoordinateTensor, protocol: Any) -> Any:
 def rebuild_sparse_tensor(
     indices: Tensor, values: Tensor, size: Any, unique: bool, layout: Layout = sparse_coo
 ) -> CoordinateTensor:
-    """Return a sparse tensor of what `pickle` has kept."""
+    """Return a sparse tensor from its pickled parts."""
     return make(indices, values, size, unique=unique, layout=layout)
 
 
 class TypedSparseTensor(type):
-    """The class of ``sparse.FloatTensor`` and its kin: they make sparse tensors, and recognise
-    those of one dtype on one type of device.
+    """The class of ``sparse.FloatTensor`` and the other sparse tensor types: constructors of sparse
+    tensors that support `isinstance`.
     """
 
     dtype: dtype

@@ -1,4 +1,4 @@
-"""What sparse tensors say of themselves, and what they are converted to."""
+"""Properties and conversions of sparse tensors."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""`CoordinateTensor`: a tensor of which only some elements are stored, each with its coordinates.
+"""`CoordinateTensor`: a tensor that stores only some elements, with their coordinates.
 
-It is a wrapper: a geometry without data, and two strided tensors, the indices and the values. What
-can be done with it is a table of functions, by which its ``__torch_function__`` goes; each is
-composed of operators on the two, so that gradients flow to the values, on any backend and inside
-transforms. Everything else is refused.
+It is a wrapper: a geometry without data, and two strided tensors, the indices and the values. Its
+``__torch_function__`` uses a table of supported functions. Each is composed of operators on the two
+tensors, so that gradients flow to the values, on any backend and inside transforms. Other functions
+raise an error.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ COMPRESSED: Final[dict[Any, Callable[..., Any]]] = {}
 def handles(
     *functions: Any, compressed: bool = False, coordinates: bool = True
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that notes what `functions` do with sparse tensors.
+    """Return a decorator that registers the implementation of `functions` for sparse tensors.
 
     Parameters
     ----------
     compressed, coordinates
-        Whether it holds for the compressed layouts, and for `sparse_coo`.
+        Whether it supports the compressed layouts and `sparse_coo`.
     """
 
     def note(implementation: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,7 +57,7 @@ def handles(
 
 
 def refusal(name: str) -> NotImplementedError:
-    """Return the error of what cannot be done with sparse tensors."""
+    """Return the error for functions that do not support sparse tensors."""
     return NotImplementedError(
         f"{name}: not there for sparse tensors of this layout. Use to_dense() for the strided "
         "tensor, to_sparse() for coordinates, or work on the indices and the values()."
@@ -65,7 +65,7 @@ def refusal(name: str) -> NotImplementedError:
 
 
 class CoordinateTensor(Tensor):
-    """A sparse tensor in coordinate form; `make` makes one."""
+    """A sparse tensor in coordinate form, created by `make`."""
 
     _coordinates: Tensor
     _elements: Tensor
@@ -119,8 +119,8 @@ class CoordinateTensor(Tensor):
 
 
 class CompressedTensor(CoordinateTensor):
-    """A sparse matrix in a compressed layout. Its elements lie in the order of the layout, none
-    occurs twice, and ``_unique`` says that they are sorted within each row or column, too.
+    """A sparse matrix in a compressed layout. Its elements are in the order of the layout without
+    duplicates; ``_unique`` tells whether they are also sorted within each row or column.
     """
 
     _table = COMPRESSED
@@ -155,12 +155,12 @@ def make(
     layout: Layout = sparse_coo,
 ) -> CoordinateTensor:
     """Return the sparse tensor of `indices`, ``(sparse dimensions, nnz)``, and `values`, ``(nnz,
-    ...)``, which are kept as they are.
+    ...)``, which are stored unchanged.
 
     Parameters
     ----------
     unique
-        Whether the indices are sorted, and none occurs twice.
+        Whether the indices are sorted and unique.
     layout
         `sparse_coo`, or a compressed layout in whose order the indices are.
     """
@@ -214,7 +214,7 @@ def pointers_and_indices(tensor: CoordinateTensor) -> dict[str, Tensor]:
 
 
 def flat_places(indices: Tensor, size: Sequence[int]) -> Tensor:
-    """Return the places of `indices` in a contiguous tensor of shape `size`, ``(nnz,)``."""
+    """Return the flat positions ``(nnz,)`` of `indices` in a contiguous tensor of shape `size`."""
     place = aten.zeros(indices.shape[1], dtype=int64, device=indices.device)
     for row, length in zip(indices.unbind(0), size, strict=False):
         place = place * length + row

@@ -15,7 +15,7 @@ __all__ = ["addmm", "mm", "sum"]
 
 
 def mm(mat1: object, mat2: object, reduce: str | None = None) -> Tensor:
-    """Return the product of two matrices, of which one at least is sparse.
+    """Return the product of two matrices, at least one of which is sparse.
 
     Parameters
     ----------
@@ -25,21 +25,21 @@ def mm(mat1: object, mat2: object, reduce: str | None = None) -> Tensor:
     mat2
         A tensor of its dtype, of shape ``(m, p)``.
     reduce
-        How the products that belong to an element of the result are put together, for `mat1` in
-        compressed rows: "sum", "mean", "amax" or "amin". Default: they are added up.
+        Reduction of the products for an element of the result, for `mat1` in compressed rows:
+        "sum", "mean", "amax" or "amin". Default: "sum".
 
     Returns
     -------
     Tensor
-        Of shape ``(n, p)``: strided, or sparse where both are. Tensors have their gradients: a
-        sparse one at the elements that it stores.
+        Of shape ``(n, p)``: strided, or sparse if both are. Tensors have gradients; a sparse tensor
+        only at its stored elements.
 
     Raises
     ------
     TypeError
-        If neither is sparse, or one is not a tensor.
+        If neither is sparse, or if one is not a tensor.
     RuntimeError
-        If dtypes or shapes do not fit.
+        If dtypes or shapes are incompatible.
 
     Examples
     --------
@@ -90,12 +90,12 @@ def addmm(
 
 
 def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
-    """Return the sum of the elements of a sparse tensor, of all or along dimensions.
+    """Return the sum of all elements of a sparse tensor, or the sums along dimensions.
 
     Parameters
     ----------
     input
-        A sparse tensor; a strided one is summed as such.
+        A sparse or strided tensor.
     dim
         One dimension or several. Default: all.
     dtype
@@ -104,12 +104,12 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     Returns
     -------
     Tensor
-        Sparse while some sparse dimension is left, else strided.
+        Sparse tensor if a sparse dimension remains, else strided.
 
     Raises
     ------
     IndexError
-        For a dimension that is not there.
+        For a missing dimension.
     """
     if not isinstance(input, CoordinateTensor):
         result: Tensor = aten.sum(input, dim, dtype=dtype)

@@ -1,5 +1,5 @@
-"""``torch.sparse.FloatTensor`` and its kin: constructors of sparse tensors on the CPU, which
-recognise such tensors.
+"""``torch.sparse.FloatTensor`` and the other types: constructors of sparse CPU tensors that support
+`isinstance`.
 """
 
 import dovetail_kernel as _kernel

@@ -1,6 +1,7 @@
-"""Products of sparse tensors: rows gathered by column index, times the values, added at the rows.
+"""Products of sparse tensors: rows are gathered by column index, multiplied by the values, and
+added at the rows.
 
-This is made of operators alone, so both operands have their gradients.
+The products are composed of operators, so both operands have gradients.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from .coordinate_tensor import CoordinateTensor, coordinates_of, flat_places, ha
 
 @handles(aten.mm, compressed=True)
 def mm(input: Any, mat2: Any) -> Any:
-    """Return the product of two matrices of which one is sparse, or both: then it is sparse too."""
+    """Return the product of two matrices, at least one of which is sparse; if both are, the product
+    is sparse.
+    """
     _check_product("mm", input, mat2)
     if not isinstance(mat2, CoordinateTensor):
         return _sparse_by_dense(input, mat2)
@@ -187,7 +190,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 @overridable
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """Return the product of two matrices, of which the first may be sparse; see `mm`.
+    """Return the product of two matrices, the first of which may be sparse; see `mm`.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def product(mat1: Any, mat2: Tensor) -> Tensor:
     Raises
     ------
     RuntimeError
-        If dtypes, shapes or devices do not fit.
+        If dtypes, shapes or devices are incompatible.
     """
     if mat2.dim() != 2 or mat1.shape[1] != mat2.shape[0]:
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Intel GPUs, as ``torch.xpu``: there is no backend for it; programs that ask do without."""
+"""Intel GPUs, as ``torch.xpu``: there is no backend for it, so it is reported as unavailable."""
 
 import typing as _typing
 

@@ -109,7 +109,7 @@ class Around(Step):
 
 
 class CallFunction(Step):
-    """Hand all arguments to `function`, and return what it returns.
+    """Pass all arguments to `function`, and return its result.
 
     A route that consists of this step alone *is* the function.
     """

@@ -56,17 +56,17 @@ class TorchFunctionMode(Mode):
         )
 
     def save(self) -> Any:
-        """Return the active modes, and what this entering holds functions by."""
+        """Return the active modes, and the handle of the interception."""
         return super().save(), object()
 
     def change(self) -> Any:
-        """Have functions look at modes, and make this one the innermost."""
+        """Enable the check for modes, and push this mode."""
         _, holder = self._saved[0]  # type: ignore[index]
         hold_functions(holder)
         return super().change()
 
     def restore(self, saved: Any) -> None:
-        """Make those modes the active ones again."""
+        """Restore the previous modes."""
         modes, holder = saved
         super().restore(modes)
         release_functions(holder)

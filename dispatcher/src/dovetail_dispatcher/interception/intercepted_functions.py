@@ -196,8 +196,8 @@ def redispatch_function(
     args: Sequence[object] = (),
     kwargs: Mapping[str, object] | None = None,
 ) -> Any:
-    """Call `func`, as a ``__torch_function__`` got it, without asking for overrides of this very
-    call: those of the calls that it makes are asked.
+    """Call `func` from a ``__torch_function__`` without overrides for this call; inner calls still
+    use overrides.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def redispatch_function(
 
     Examples
     --------
-    A class that sees what is called within a function as well::
+    A class that also intercepts calls inside a function::
 
         @classmethod
         def __torch_function__(cls, func, types, args=(), kwargs=None):

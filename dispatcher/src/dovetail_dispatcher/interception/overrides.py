@@ -196,7 +196,7 @@ def has_torch_function_unary(value: object) -> bool:
 
 
 def has_torch_function_variadic(*values: Any) -> bool:
-    """Return `has_torch_function` of the arguments given."""
+    """Return `has_torch_function` of several arguments."""
     return has_torch_function(values)
 
 
@@ -214,25 +214,25 @@ def unasked(
 def handle_torch_function(
     public_api: Callable[..., object], relevant_args: Iterable[object], *args: Any, **kwargs: Any
 ) -> Any:
-    """Let modes and overriding arguments decide a call of a function written in Python.
+    """Dispatch a call of a Python function to modes and overriding arguments.
 
     Parameters
     ----------
     public_api
         The function as users call it; handlers get it as ``func``.
     relevant_args
-        The arguments whose classes are asked.
+        The arguments whose classes are checked for overrides.
     *args, **kwargs
         The arguments of the call.
 
     Raises
     ------
     TypeError
-        If all handlers return NotImplemented, or no argument has any.
+        If all handlers return NotImplemented, or if there are no handlers.
 
     Notes
     -----
-    Plain tensors have a handler too, which calls the function as it is.
+    Plain tensors have a handler too, which calls the function directly.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def wrap_torch_function(
     Parameters
     ----------
     dispatcher
-        Takes the arguments of the function, and returns those whose classes are asked.
+        Function that takes the same arguments, and returns those to check for overrides.
     """
 
     def decorate(function: Callable[..., object]) -> Callable[..., Any]:

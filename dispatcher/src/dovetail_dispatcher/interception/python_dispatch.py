@@ -62,8 +62,8 @@ class TorchDispatchMode(Mode):
 
 
 class enable_reentrant_dispatch(StateGuard):
-    """Guard: within a ``__torch_dispatch__``, calls go through autograd again, and through all else
-    above the key Python. Modes that are taken away meanwhile stay so.
+    """Guard: calls inside a ``__torch_dispatch__`` pass through autograd and all other keys above
+    Python again. Disabled modes stay disabled.
     """
 
     __slots__ = ()

@@ -71,15 +71,13 @@ def get_autocast_dtype(device_type: str) -> dtype:
 
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
-    """Turn autocast on or off for a device type in this task, until it is turned back; see
-    `autocast` for a block.
-    """
+    """Enable or disable autocast for a device type in this task; use `autocast` for a block."""
     _check_settings("set_autocast_enabled", None, enabled)
     set_state(_switch(autocast_key(device_type), enabled)(state()))
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
-    """Choose the dtype of autocast for a device type in this task."""
+    """Set the dtype of autocast for a device type in this task."""
     _check_settings("set_autocast_dtype", dtype, False)
     autocast_key(device_type)
     _dtypes.set({**_dtypes.get(), device_type: dtype})

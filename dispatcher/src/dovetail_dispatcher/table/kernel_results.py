@@ -36,7 +36,7 @@ class KernelResults:
 
     @property
     def who(self) -> str:
-        """The kernel for messages: function, ``file:line``, distribution and key."""
+        """Description of the kernel for messages: function, ``file:line``, distribution and key."""
         if isinstance(self._kernel, str):
             return self._kernel
         return f"the kernel {described(self._kernel)}"

@@ -17,7 +17,7 @@ _lock: Final = held_over_fork(RLock())
 
 
 class DataPtr:
-    """The address of allocated memory, and what frees it.
+    """The address of allocated memory, and its deleter.
 
     Parameters
     ----------
@@ -26,12 +26,11 @@ class DataPtr:
     nbytes
         Bytes behind it.
     context
-        What keeps the memory; the deleter is called with it.
+        Owner of the memory, which is passed to the deleter.
     deleter
-        Called once, when the last reference to this object goes. Default: letting go of `context`
-        is enough.
+        Called once, when this object is garbage-collected. Default: releasing `context` is enough.
     is_shared
-        Whether other processes see what is written.
+        Whether the memory is shared with other processes.
     """
 
     __slots__ = ("__weakref__", "_address", "_context", "_deleter", "is_shared", "nbytes")
@@ -56,11 +55,11 @@ class DataPtr:
         return self._address
 
     def get_context(self) -> Any:
-        """Return what keeps the memory."""
+        """Return the owner of the memory."""
         return self._context
 
     def get_deleter(self) -> Callable[[Any], object] | None:
-        """Return what is called with the context to free the memory; None if nothing is."""
+        """Return the deleter, or None."""
         return self._deleter
 
     def __del__(self) -> None:
@@ -81,21 +80,20 @@ def check_size(nbytes: int) -> None:
 
 
 class MemoryStatistics(NamedTuple):
-    """What an allocator has handed out on one device.
+    """Statistics of an allocator on one device.
 
     Attributes
     ----------
     allocated_bytes
         Bytes in use now.
     reserved_bytes
-        Bytes taken from the system now: those in use, and what the allocator keeps for later.
+        Bytes currently reserved from the system: used and cached memory.
     peak_allocated_bytes
-        The most bytes that were in use at once since the start, or since `Allocator.reset_peak`;
-        None where the allocator does not tell.
+        Peak of the used bytes since the start, or since `Allocator.reset_peak`; None if unknown.
     allocations
-        Allocations in use now; None where the allocator does not tell.
+        Number of current allocations; None if unknown.
     total_allocations
-        Allocations ever made; None where the allocator does not tell.
+        Total number of allocations; None if unknown.
     """
 
     allocated_bytes: int
@@ -106,10 +104,10 @@ class MemoryStatistics(NamedTuple):
 
 
 class Allocator:
-    """Hands out the memory of a kind of device, and counts it.
+    """Allocates memory of a device type, and counts it.
 
     A backend supplies a subclass with `acquire`, as the attribute ``allocator`` of its array side.
-    An allocator that has statistics of its own says them in `statistics`.
+    An allocator with its own statistics overrides `statistics`.
     """
 
     def __init__(self) -> None:
@@ -117,27 +115,27 @@ class Allocator:
         self._freed: deque[tuple[int | None, int]] = deque()
 
     def acquire(self, nbytes: int, device_index: int | None) -> tuple[int, Any]:
-        """Return the address of `nbytes` bytes, and what keeps them until it is let go of.
+        """Return the address of `nbytes` bytes, and an object that owns them.
 
         Parameters
         ----------
         nbytes
             0 or more.
         device_index
-            Which of the devices; None where they have no numbers.
+            Index of the device; None if devices have no index.
         """
         raise NotImplementedError
 
     def release(self, context: object) -> None:
-        """Free what `acquire` returned. Default: nothing, it frees itself when it is let go of."""
+        """Free the memory of `acquire`. Default: do nothing: the owner object frees it."""
 
     def allocate(self, nbytes: int, device_index: int | None = None) -> DataPtr:
-        """Return new memory; what it holds is not set.
+        """Return new uninitialized memory.
 
         Raises
         ------
         RuntimeError
-            If there are not so many bytes, or for a negative number.
+            If there is not enough memory, or for a negative number.
         """
         check_size(nbytes)
         try:
@@ -172,7 +170,7 @@ class Allocator:
             counts.total += 1
 
     def statistics(self, device_index: int | None = None) -> MemoryStatistics:
-        """Return what was handed out on a device."""
+        """Return the memory statistics of a device."""
         with _lock:
             counts = self._settled(device_index)
             return MemoryStatistics(
@@ -180,13 +178,13 @@ class Allocator:
             )
 
     def reset_peak(self, device_index: int | None = None) -> None:
-        """Let the peak of a device be what is in use now."""
+        """Reset the peak of a device to the current use."""
         with _lock:
             counts = self._settled(device_index)
             counts.peak = counts.allocated
 
     def empty_cache(self) -> None:
-        """Give what is reserved and not in use back to the system. Default: nothing is kept."""
+        """Release reserved, unused memory to the system. Default: do nothing."""
 
 
 class _Counts:

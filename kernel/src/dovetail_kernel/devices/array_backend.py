@@ -26,7 +26,7 @@ _RENAMED: Final = {
 
 
 class ArrayBackend(Lowering):
-    """The array side of a backend; a backend plugin subclasses it and hands an instance to
+    """The array side of a backend; a backend plugin subclasses it and passes an instance to
     `Backend.attach`.
 
     Attributes
@@ -34,30 +34,30 @@ class ArrayBackend(Lowering):
     array_types
         Classes whose instances are this backend's arrays.
     mutable_arrays
-        False for arrays that cannot be written: an in-place operator then gives its tensor a new
-        array (`overwritten`), and raises where another tensor shows the same memory.
+        False for immutable arrays: an in-place operator then replaces the array of its tensor
+        (`overwritten`), and raises if another tensor shares the memory.
     dtype_bits
-        Native dtype of an array (``array.dtype``) to the dtype bit of a signature. Total over what
-        kernels may return.
+        Native dtype of an array (``array.dtype``) to the dtype bit of a signature. Contains all
+        dtypes that kernels may return.
     native_dtypes
         The way back: `dtype` to the native dtype.
     dlpack_types
-        The `DLDeviceType` that arrays are exported with, then others that `from_dlpack` takes.
-        Empty where the array library does not take part in DLPack.
+        The `DLDeviceType` for export, followed by other types that `from_dlpack` accepts. Empty if
+        the array library does not support DLPack.
     allocator
-        Where the memory of storages comes from that are made or resized as such. None: `empty`
-        makes it.
+        Allocator of memory for storages that are created or resized directly. None: `empty` creates
+        it.
     shared_allocator
-        Where memory comes from that several processes share. None: there is none.
+        Allocator of memory shared between processes, or None.
     bit_generators
-        Names that `new_generator` takes as its second argument, the default first. Empty: it takes
-        none.
+        Valid second arguments of `new_generator`, the default first. Empty: there is no such
+        argument.
     several_devices
         Whether arrays may be on another device than the current one.
     is_unnumbered
-        Whether `device_index` is None for every array: then it is asked of the first one alone.
+        Whether `device_index` is None for every array, so that only the first array is queried.
     launches_kernels
-        Whether array functions hand kernels to a device, whose names `tell_launches` tells.
+        Whether array functions launch kernels, whose names `tell_launches` reports.
     """
 
     array_types: tuple[type, ...] = ()
@@ -95,9 +95,7 @@ class ArrayBackend(Lowering):
         raise NotImplementedError
 
     def to_scalar_array(self, result: ShapedArray) -> Any:
-        """Return as an array what a kernel returned instead of one: a 0-d scalar of the array
-        library.
-        """
+        """Convert a 0-d scalar returned by a kernel to an array."""
         return self.asarray(result)
 
     def scalar(self, value: object, native_dtype: NativeDtype) -> Any:
@@ -113,8 +111,8 @@ class ArrayBackend(Lowering):
         raise NotImplementedError
 
     def from_host_soon(self, array: ShapedArray) -> Any:
-        """Return a copy of an array in host memory, which a device may still be reading where that
-        memory is page-locked. Default: `asarray`.
+        """Return a copy of an array in host memory; for page-locked memory, the copy may still be
+        running. Default: `asarray`.
         """
         return self.asarray(array)
 
@@ -125,7 +123,7 @@ class ArrayBackend(Lowering):
         return self.to_host(array).copy()
 
     def is_pinned(self, array: ShapedArray) -> bool:
-        """Return whether a NumPy array lies in memory that is page-locked for these devices."""
+        """Return whether the memory of a NumPy array is page-locked for these devices."""
         return False
 
     def empty_pinned(self, like: object) -> Any:
@@ -141,17 +139,17 @@ class ArrayBackend(Lowering):
         raise NotImplementedError
 
     def full(self, shape: tuple[int, ...], value: object, native_dtype: NativeDtype) -> Any:
-        """Return an array full of the number `value`."""
+        """Return an array filled with the number `value`."""
         array = self.empty(shape, native_dtype)
         self.copy_into(array, self.scalar(value, native_dtype))
         return array
 
     def device_count(self) -> int:
-        """Return how many devices there are."""
+        """Return the number of devices."""
         return 1
 
     def on_device(self, index: int) -> AbstractContextManager[object]:
-        """Return a context in which new arrays are made on the device `index`."""
+        """Return a context manager in which new arrays are created on the device `index`."""
         return nullcontext()
 
     def to_device(self, array: ShapedArray, index: int) -> Any:
@@ -159,31 +157,28 @@ class ArrayBackend(Lowering):
         return array
 
     def device_index(self, array: Any) -> int | None:
-        """Return the index of the device that holds `array`; None where a backend has only one,
-        unnumbered (cpu).
+        """Return the index of the device that holds `array`; None if the backend has a single
+        device without an index (cpu).
         """
         return None
 
     def current_device(self) -> int | None:
-        """Return the index of the device that is meant where none is said; None where there is only
-        one.
-        """
+        """Return the index of the current device; None if there is only one device."""
         return None
 
     def fused_step(self, rule: str) -> Callable[..., bool | None] | None:
-        """Return what takes the steps of an optimizer for many parameters at once; None where there
-        is no such kernel.
+        """Return a function that runs the steps of an optimizer for many parameters at once, or
+        None.
 
-        It is given, for every parameter, its array, that of its gradient and those of its state,
-        and the numbers of the rule; it writes to all but the gradients. On the host it writes the
-        number of steps too, and checks the arrays: it returns False if some do not fit, and then
-        has written nothing.
+        It gets the arrays of every parameter, its gradient and its state, and the numbers of the
+        rule, and writes to all but the gradients. On the host, it also writes the step counts and
+        checks the arrays: it returns False without writing if some arrays are unsuitable.
         """
         return None
 
     def tell_launches(self, to: Callable[[str], None] | None) -> str | None:
-        """Call `to` with the name of every kernel that is handed to a device from now on, in the
-        thread that does; None ends it. Return why the names are not known, None where they are.
+        """Call `to` with the name of every launched kernel from now on, in the launching thread;
+        None stops this. Return the reason why names are unknown, or None.
         """
         return f"{type(self).__name__} does not tell them"
 
@@ -200,17 +195,19 @@ class ArrayBackend(Lowering):
         return array
 
     def wrap_foreign(self, array: Any) -> Any:
-        """Return a view of an array that a program made, for a tensor around it."""
+        """Return a view of a program's array, for a tensor around it."""
         return array.view()
 
     def resized(self, array: Any, shape: tuple[int, ...]) -> Any | None:
-        """Return a view in C order of another shape that begins where `array` does; None if the
-        memory that it lies in has no room, or cannot be shown so.
+        """Return a view in C order of another shape that begins where `array` does; None if its
+        memory is too small, or if such a view is impossible.
         """
         return None
 
     def byte_bounds(self, array: ShapedArray) -> tuple[int, int]:
-        """Return the addresses of the lowest byte of `array` and of the one behind its highest."""
+        """Return the address of the lowest byte of `array`, and the address after its highest
+        byte.
+        """
         low = high = self.data_ptr(array)
         itemsize = array.dtype.itemsize
         steps = getattr(array, "strides", None)
@@ -228,23 +225,25 @@ class ArrayBackend(Lowering):
     def memory_bounds(self, array: ShapedArray) -> tuple[int, int]:
         """Return the start address of the memory of `array`, and the address after its end.
 
-        Memory that another library made may have gaps between the elements of the array that owns
-        it, which count as part of it, or be shared by several of them.
+        Foreign memory may have gaps between the elements of its owner, which count as part of it,
+        or may have several owners.
         """
         return self.byte_bounds(self.storage_of(array))
 
     # -- memory as such: storages that are made, resized or given to other tensors -----------------
 
     def bytes_at(self, pointer: DataPtr) -> Any:
-        """Return the memory of `pointer` as a line of uint8, which keeps the pointer alive."""
+        """Return the memory of `pointer` as a 1-dimensional uint8 array, which keeps the pointer
+        alive.
+        """
         raise NotImplementedError(
             f"{type(self).__qualname__} has an allocator, but not bytes_at(self, pointer), which "
             "makes an array of what it allocates."
         )
 
     def pointer_of(self, memory: ShapedArray) -> DataPtr | None:
-        """Return the pointer that `memory`, the owner of some memory, was made of; None if no
-        allocator of ours made it.
+        """Return the pointer from which `memory` was created; None if it does not come from an
+        allocator.
         """
         return None
 
@@ -256,31 +255,31 @@ class ArrayBackend(Lowering):
         strides: Sequence[int],
         offset: int,
     ) -> Any:
-        """Return an array that shows a part of `memory`, which owns it.
+        """Return a view of a part of `memory`.
 
         Parameters
         ----------
         memory
-            The owner of the memory, as `storage_of` gives it.
+            The owner of the memory, as returned by `storage_of`.
         native_dtype, shape
             Of the array.
         strides, offset
-            In bytes; the offset is that of the first element from the start of the memory. The
-            caller has checked that they stay within it.
+            In bytes; the offset of the first element is relative to the start of the memory. The
+            caller has checked the bounds.
         """
         raise NotImplementedError(
             f"the arrays of {type(self).__qualname__} cannot show a part of some memory by strides."
         )
 
     def owns_memory(self, memory: Any) -> bool:
-        """Return whether `memory`, the owner of some memory, is the array library's own or an
-        allocator's: then it may be left for other memory, once nothing else shows it.
+        """Return whether `memory` belongs to the array library or to an allocator, so that it may
+        be replaced once nothing else shares it.
         """
         return False
 
     def owns(self, holder: object) -> tuple[Any, ...]:
-        """Return what `holder`, an array or what one of them keeps, refers to of the objects that
-        keep its memory.
+        """Return the objects that keep the memory of `holder` alive: an array, or an object
+        referenced by one.
         """
         base = getattr(holder, "base", None)
         return () if base is None else (base,)
@@ -308,15 +307,15 @@ class ArrayBackend(Lowering):
         destination[...] = source
 
     def write_once(self, array: ShapedArray, source: ShapedArray, memory: ShapedArray) -> bool:
-        """Write `source` into `array`, which refuses writes since it, or what it is a view of, has
-        elements that share memory; return whether that was possible.
+        """Write `source` into a read-only `array` whose elements overlap in memory. Return False if
+        that is impossible.
 
         Parameters
         ----------
         array
-            What is written.
+            The array to write to.
         source
-            What it is to hold.
+            The new elements.
         memory
             The array that owns the memory.
         """
@@ -349,7 +348,7 @@ class ArrayBackend(Lowering):
         Raises
         ------
         BufferError, TypeError
-            If its dtype is none that the array library has.
+            If the array library does not support its dtype.
         """
         raise NotImplementedError
 
@@ -360,12 +359,12 @@ class ArrayBackend(Lowering):
     # -- random numbers ----------------------------------------------------------------------------
 
     def new_generator(self, seed: int) -> Any:
-        """Return a source of random numbers that depends on `seed` alone."""
+        """Return a source of random numbers for `seed`."""
         raise NotImplementedError
 
     def generator_state(self, native: Any, seed: int) -> bytes:
-        """Return where the source of random numbers `native` stands, and the seed that it started
-        from; always as many bytes.
+        """Return the state and the initial seed of the random source `native`, as a fixed number of
+        bytes.
         """
         raise NotImplementedError(
             f"the generators of {type(self).__module__}.{type(self).__qualname__} cannot tell "
@@ -374,7 +373,7 @@ class ArrayBackend(Lowering):
         )
 
     def restored_generator(self, state: bytes, like: Any) -> tuple[Any, int]:
-        """Return `like`, or another source of random numbers of its kind, that stands where
-        `generator_state` says, and the seed that it started from.
+        """Return `like`, or another random source of its kind, with the state from
+        `generator_state`, and its initial seed.
         """
         raise NotImplementedError

@@ -73,7 +73,7 @@ backends follow.
 
 
 class Backend:
-    """A kind of device: what its arrays are, where it stands in the priority order, and its bits.
+    """A device type: its arrays, its priority, and its bits.
 
     Attributes
     ----------
@@ -82,19 +82,19 @@ class Backend:
     key_name
         The name of its dense dispatch key, ``'CPU'``.
     priority
-        Where tensors of several backends meet, the highest priority wins. Meta is highest of all; a
-        backend unknown to PyTorch comes just below it.
+        For tensors of several backends, the highest priority wins. Meta is the highest, followed by
+        backends unknown to PyTorch.
     component
         One-hot bit in a `DispatchKeySet`.
     arrays
         The array side, attached by the backend's plugin. Reading it before raises RuntimeError.
     bit
-        One-hot bit in the signatures of this backend's tensors, handed out when first asked for.
+        One-hot bit in the signatures of this backend's tensors, assigned on first access.
     is_attached
         Whether the backend has arrays.
     is_device
-        Whether arrays of this backend have data, or a shape at least, of their own. False for the
-        one whose arrays wrap tensors of the others (see `wrapped_backend`).
+        Whether arrays of this backend have their own data or at least a shape. False for the
+        backend whose arrays wrap other tensors (see `wrapped_backend`).
     """
 
     __slots__ = (
@@ -152,7 +152,7 @@ class Backend:
                 return bit
 
     def attach(self, arrays: ArrayBackend) -> None:
-        """Supply the array side.
+        """Attach the array side.
 
         Raises
         ------

@@ -90,8 +90,8 @@ def get_default_device() -> Device:
 
 
 def set_default_device(device: Device | str | None) -> None:
-    """Choose the default device of this task; None goes back to cpu. A ``with Device(...)`` block
-    takes precedence.
+    """Set the default device of this task; None means cpu. A ``with Device(...)`` block takes
+    precedence.
     """
     default_device.replace_outermost(None if device is None else Device(device))
 

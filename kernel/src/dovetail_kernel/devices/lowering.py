@@ -10,14 +10,15 @@ if TYPE_CHECKING:
 
 
 class BySize(NamedTuple):
-    """What a route calls by the number of elements of its first tensor.
+    """Pair of functions; the number of elements of the first tensor decides which one a route
+    calls.
 
     Attributes
     ----------
     few
         The function for fewer than `least`.
     many
-        That for others.
+        The function for more elements.
     writes
         Whether it is better too where it writes into an array that there is, ``out=``.
     note

@@ -23,7 +23,7 @@ def new_memory(arrays: ArrayBackend, nbytes: int, device_index: int | None) -> A
     Raises
     ------
     RuntimeError
-        If there are not so many bytes, or for a negative number.
+        If there is not enough memory, or for a negative number.
     """
     if arrays.allocator is not None:
         return arrays.bytes_at(arrays.allocator.allocate(nbytes, device_index))

@@ -45,7 +45,7 @@ AUTOGRAD_KEYS: Final = _keys("AutogradFunctionality", "AutogradOther", "Autograd
 
 
 class DispatchState(NamedTuple):
-    """What the state's int stands for, grad mode apart.
+    """Decoded dispatch state, except for grad mode.
 
     Attributes
     ----------
@@ -54,12 +54,12 @@ class DispatchState(NamedTuple):
     inference
         Inside inference mode: new tensors are inference tensors.
     function_modes
-        Some `TorchFunctionMode` is active, through which calls of functions and methods must go.
-        (That a `TorchDispatchMode` is active shows in `included`: it has the key Python.)
+        Whether a `TorchFunctionMode` is active. (If a `TorchDispatchMode` is active, `included` has
+        the key Python.)
     torch_function
-        The `__torch_function__` of Tensor subclasses is heeded.
+        Whether the `__torch_function__` of Tensor subclasses is enabled.
     traced
-        Every call is recorded by the trace of this task.
+        Whether the trace of this task records every call.
     transformed
         Inside a function that is being differentiated by a transform: new memory is marked as made
         there, and no other may be written.
@@ -265,8 +265,8 @@ class DisableTorchFunctionSubclass(StateGuard):
 
 
 class DisableTorchFunction(StateGuard):
-    """Guard: neither the `__torch_function__` of Tensor subclasses nor any `TorchFunctionMode` is
-    heeded.
+    """Guard: the `__torch_function__` of Tensor subclasses and all `TorchFunctionMode`s are
+    ignored.
     """
 
     __slots__ = ()

@@ -32,7 +32,8 @@ class BackendSpec(NamedTuple):
         Registers the backend's arrays and kernels (`dovetail.backends.register_backend`, or
         `Backend.attach` and a `Library`); called once, if it is available.
     is_available
-        Returns None if the backend works on this machine, else the reason and what to do about it.
+        Function that returns None if the backend works on this machine, else the reason and a
+        remedy.
     device_count
         Returns how many devices there are.
     """

@@ -39,11 +39,11 @@ _loading: ContextVar[PluginEntry | None] = ContextVar("dovetail_loading_plugin",
 
 
 class PluginManager:
-    """Knows the installed plugins and loads them on demand, each at most once.
+    """Lists the installed plugins and loads them on demand, each at most once.
 
-    Asking for a plugin that cannot be had raises `PluginError`, with the plugin's own exception as
-    its cause; it breaks nothing else, and asking again raises again. All methods may be called from
-    any thread, and by a plugin that is being loaded.
+    Loading an unusable plugin raises `PluginError`, with the plugin's exception as its cause; it
+    breaks nothing else, and loading it again raises again. All methods may be called from any
+    thread, and by a plugin that is being loaded.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class PluginManager:
         Raises
         ------
         PluginNotFoundError
-            If nothing installed provides it.
+            If no installed package provides it.
         PluginError
             If it is blocked, unavailable on this machine, claimed twice, or fails to load.
         """
@@ -94,7 +94,7 @@ class PluginManager:
         Raises
         ------
         PluginNotFoundError, PluginError
-            As `load_backend`, but for being unavailable, which the description tells.
+            As `load_backend`, except for an unavailable backend, which the description reports.
         """
         with self._lock:
             plugin = self._plugins.get((BACKENDS, name))
@@ -124,7 +124,7 @@ class PluginManager:
         return self._load(OVERLAYS, name), is_new
 
     def unload_overlay(self, name: str) -> None:
-        """Take back what an overlay has registered, if it is loaded."""
+        """Remove the registrations of an overlay, if it is loaded."""
         with self._lock:
             if self._state(OVERLAYS, name) != "available":
                 return
@@ -135,12 +135,12 @@ class PluginManager:
             self._plugins.pop((OVERLAYS, name), None)
 
     def load_kernels(self, namespace: str, device_type: str) -> bool:
-        """Load what plugins provide as kernels of `namespace` on `device_type`.
+        """Load the kernels that plugins provide for `namespace` on `device_type`.
 
         Returns
         -------
         bool
-            True if that brought new kernels, False if there are none or they were loaded before.
+            True if new kernels were loaded, False if there are none or they were already loaded.
 
         Raises
         ------
@@ -156,17 +156,15 @@ class PluginManager:
         return not was_loaded
 
     def provides(self, group: str, name: str) -> bool:
-        """Tell whether something installed and not blocked has `name` in `group`; imports
-        nothing.
-        """
+        """Return whether an installed, unblocked plugin has `name` in `group`; imports nothing."""
         with self._lock:
             found = any([not blocked(entry) for entry in self._installed.candidates(group, name)])
         self._load_kernels_after_scan()
         return found
 
     def mark_in_use(self, group: str, name: str) -> None:
-        """Note that a namespace or device type is in use without a plugin: kernels for it may be
-        loaded now.
+        """Mark a namespace or device type as used without a plugin, so that kernels for it can be
+        loaded.
         """
         with self._lock:
             self._in_use.add((group, name))
@@ -177,9 +175,7 @@ class PluginManager:
         self._in_use.discard((group, name))
 
     def refresh(self) -> None:
-        """Forget what is installed and what failed, so that packages installed meanwhile are
-        found.
-        """
+        """Clear the cached plugins and failures, so that newly installed packages are found."""
         from importlib import invalidate_caches
 
         with self._lock:
@@ -211,7 +207,7 @@ class PluginManager:
         return tuple(dict.fromkeys(each.name for each in entries if each.group == group))
 
     def loading(self) -> PluginEntry | None:
-        """Return the entry whose plugin is being loaded in this task, and registers what comes."""
+        """Return the entry of the plugin that is being loaded in this task."""
         return _loading.get()
 
     def list_plugins(self) -> list[PluginRecord]:

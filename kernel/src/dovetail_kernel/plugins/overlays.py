@@ -58,7 +58,7 @@ def use_overlay(name: str, manager: PluginManager = plugin_manager) -> Overlay:
     Raises
     ------
     PluginNotFoundError
-        If nothing installed provides it.
+        If no installed package provides it.
     PluginError
         If it is blocked, claimed twice, or fails to load.
     """

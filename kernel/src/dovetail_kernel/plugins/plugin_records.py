@@ -15,12 +15,12 @@ class PluginRecord(NamedTuple):
     Attributes
     ----------
     distribution, version, group, name
-        Where the plugin comes from and what it provides.
+        Origin and name of the plugin.
     state
         ``'available'``, ``'not loaded'``, ``'blocked'``, ``'failed: reason'`` or ``'unavailable:
         reason'``.
     kernels
-        How many kernels it has registered.
+        Number of registered kernels.
     traceback
         Of the failure, if it failed.
     """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class DatalessArray:
-    """Geometry of a tensor whose elements only its class knows where to find, or that are gone.
+    """Geometry of a tensor without accessible elements: of a wrapper subclass, or freed.
 
     It belongs to any backend, and has of an array just what describes it. No kernel can read it:
     calls on a wrapper subclass go to its ``__torch_dispatch__``, others raise an error.
@@ -32,7 +32,7 @@ class DatalessArray:
     device_index
         Index of the device; None where devices have none.
     why
-        What to say to those who look for elements. Default: that the class finds them.
+        Reason for errors on access to elements. Default: they belong to the subclass.
     """
 
     __slots__ = ("base", "device", "dtype", "element_strides", "ndim", "offset", "shape", "why")
@@ -69,17 +69,17 @@ class DatalessArray:
 
     @property
     def size(self) -> int:
-        """The number of elements there would be."""
+        """The number of elements of the shape."""
         return prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the elements that there are: none."""
+        """Size in bytes: 0."""
         return 0
 
     @property
     def flags(self) -> SimpleNamespace:
-        """Whether the elements would lie in C order without gaps, as arrays tell it."""
+        """Contiguity flags, as of arrays."""
         dense = zip(self.shape, self.element_strides, _contiguous(self.shape), strict=True)
         return SimpleNamespace(
             c_contiguous=0 in self.shape or all([n == 1 or own == c for n, own, c in dense]),
@@ -104,7 +104,7 @@ class DatalessArray:
         self.refuse()
 
     def refuse(self) -> NoReturn:
-        """Refuse to be taken for an array.
+        """Raise an error on use as an array.
 
         Raises
         ------

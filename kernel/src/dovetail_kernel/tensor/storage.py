@@ -22,8 +22,8 @@ class Storage:
     """The memory behind a tensor. Two tensors alias each other exactly if their storages are the
     same object.
 
-    It comes into being at the latest when a second tensor is to show the memory. The base library
-    fills the socket `STORAGE_CLASS` with a subclass that can be made and read as such.
+    It is created at the latest when a second tensor shares the memory. The base library fills the
+    socket `STORAGE_CLASS` with a subclass that users can create and read.
     """
 
     __slots__ = ("__weakref__", "_array", "_backend", "noted_views")
@@ -72,9 +72,8 @@ class Storage:
         )
 
     def place(self) -> tuple[Any, ...]:
-        """Return what is equal for two storages exactly if they are the same memory: where it lies
-        and how large it is. Memory that cannot be written has no address, and is that of one
-        storage.
+        """Return the identity key of the memory: address and size. Read-only memory gets a key
+        unique to this storage.
         """
         if self._backend.arrays.mutable_arrays:
             return self.data_ptr(), self.nbytes(), str(self.device)

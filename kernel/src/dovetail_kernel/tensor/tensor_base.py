@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 class TensorBase(OtherKinds):
     """An array with a signature, and room for a graph.
 
-    A field that a hot path reads is always set: what makes a tensor stores all slots (see
-    `new_tensor`). There is no ``__init__`` with work in it and no ``__getattr__``, because every
-    call would pay for it.
+    All slots that a fast path reads are always set when a tensor is created (see `new_tensor`).
+    There is no ``__init__`` with work in it and no ``__getattr__``, because every call would pay
+    for it.
     """
 
     __slots__ = (
@@ -86,7 +86,7 @@ class TensorBase(OtherKinds):
 
     @property
     def device(self) -> Device:
-        """Where the elements are."""
+        """The device of the elements."""
         found = KNOWN_DEVICES.get(self._signature)
         return device_of(self._signature, self.array) if found is None else found
 
@@ -260,7 +260,7 @@ class TensorBase(OtherKinds):
 
     @property
     def grad(self) -> TensorBase | None:
-        """The gradient that backward accumulated; None before."""
+        """The gradient accumulated by backward, or None."""
         meta = self._meta
         if meta is not None and meta.grad is not None:
             found: TensorBase = meta.grad
@@ -294,13 +294,14 @@ class TensorBase(OtherKinds):
 
     @property
     def grad_dtype(self) -> Dtype | None:
-        """The dtype in which gradients of this leaf accumulate; None for that of the gradient.
+        """The dtype in which gradients of this leaf accumulate; None means the dtype of the
+        gradient.
 
         Raises
         ------
         RuntimeError
-            For a non-leaf; on setting also for a dtype other than that of the gradient that is
-            there.
+            For a non-leaf; on setting also for a dtype other than the dtype of the existing
+            gradient.
         """
         return AUTOGRAD.plug.leaf_grad_dtype(self)
 
@@ -367,7 +368,7 @@ class TensorBase(OtherKinds):
         Parameters
         ----------
         gradient
-            The gradient to begin with, of this tensor's shape; a scalar needs none.
+            The initial gradient, of this tensor's shape; optional for a scalar.
         retain_graph
             Keep what the graph saved for another backward; default: the value of `create_graph`.
         create_graph

@@ -14,7 +14,7 @@ class Layout(NamedValue):
 
 
 class MemoryFormat(NamedValue):
-    """The order of dimensions in memory that an operator is asked to give its result."""
+    """A memory format: the order of dimensions in memory."""
 
     __slots__ = ()
 

@@ -17,8 +17,8 @@ Native = TypeVar("Native")
 
 
 class NamedDtype(dtype):
-    """An element type that no tensor has. It is a `dtype` to ``isinstance``, and has no bit in a
-    signature.
+    """An element type without tensors. It is a `dtype` for ``isinstance``, and has no bit in
+    signatures.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class NamedDtype(dtype):
         raise self.refusal()
 
     def refusal(self) -> NotImplementedError:
-        """Return what to raise where a tensor would have this dtype."""
+        """Return the error for a tensor of this dtype."""
         return NotImplementedError(
             f"\"{self!r}\" is a name alone: no tensor has the dtype '{self.scalar_name}'. "
             f"{self.remedy}"

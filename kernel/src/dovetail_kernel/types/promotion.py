@@ -159,7 +159,7 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Make `d` the dtype that Python floats become, for the whole process.
+    """Set the default dtype of Python floats for the whole process.
 
     Raises
     ------

@@ -89,7 +89,7 @@ class CudaArrays(CudaRandom):
         return cupy.cuda.Device().id if self.several_devices else None
 
     def on_device(self, index: int) -> Any:
-        """Return a context in which new arrays are made on the device `index`."""
+        """Return a context manager in which new arrays are created on the device `index`."""
         return cupy.cuda.Device(index)
 
     def to_device(self, array: Any, index: int) -> Any:

@@ -86,7 +86,9 @@ class CudaMemory(NamespaceArrays):
         return part
 
     def bytes_at(self, pointer: DataPtr) -> Any:
-        """Return the memory of `pointer` as a line of uint8, which keeps the pointer alive."""
+        """Return the memory of `pointer` as a 1-dimensional uint8 array, which keeps the pointer
+        alive.
+        """
         device = pointer.get_context().device_id
         memory = cupy.cuda.UnownedMemory(pointer.get(), pointer.nbytes, pointer, device)
         return cupy.ndarray((pointer.nbytes,), np.uint8, cupy.cuda.MemoryPointer(memory, 0))

@@ -267,7 +267,7 @@ class DaskArrays(NamespaceArrays):
     # -- random numbers ----------------------------------------------------------------------------
 
     def new_generator(self, seed: int) -> Any:
-        """Return a source of random numbers that depends on `seed` alone."""
+        """Return a source of random numbers for `seed`."""
         return ChunkedGenerator(seed)
 
     def generator_state(self, native: ChunkedGenerator, seed: int) -> bytes:

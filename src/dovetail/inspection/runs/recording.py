@@ -178,7 +178,7 @@ class HashObserver(ValueObserver):
         self.fingerprints: dict[Span, dict[str, list[dict[str, Any] | None]]] = {}
 
     def opened(self, span: Span, given: Sequence[object]) -> None:
-        """Note the arguments."""
+        """Record the arguments."""
         super().opened(span, given)
         self.fingerprints[span] = {"given": _as_dicts(values_in(self.given.pop(span)))}
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class MoveToBackend(Step):
-    """Replace a tensor, or a list, by what stands for it on the backend of the kernel."""
+    """Replace a tensor, or a list, by its counterpart on the backend of the kernel."""
 
     value: Value
     on_backend: Callable[..., Any]
@@ -23,7 +23,9 @@ class MoveToBackend(Step):
 
 
 class PromoteOperands(Step):
-    """Find the dtype that a call computes in, and cast its operands; the key alone does not say."""
+    """Compute the promoted dtype of a call, if the key does not determine it, and cast the
+    operands.
+    """
 
     operands: tuple[Value, ...]
     promote: Callable[..., Any]
@@ -38,7 +40,7 @@ class PromoteOperands(Step):
 
 
 class CheckOperand(Step):
-    """Check the dtype of an operand that the key does not tell."""
+    """Check the dtype of an operand that is not part of the key."""
 
     operand: Value
     check: Callable[[Any], None]
@@ -48,7 +50,7 @@ class CheckOperand(Step):
 
 
 class NumberToTensor(Step):
-    """Replace a Python number by the 0-d tensor that stands for it, made once per number."""
+    """Replace a Python number by a cached 0-d tensor."""
 
     value: Value
     known: dict[Any, Any]
@@ -65,7 +67,7 @@ class NumberToTensor(Step):
 
 
 class ArrayOf(Expression):
-    """The array of a tensor; None for None, a list for a list.
+    """The array of a tensor; None for None, and a list for a list.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class UnpackArrays(Step):
-    """Take apart the tuple that a kernel with several results returned.
+    """Unpack the results of a kernel with several results.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class UnpackArrays(Step):
 
 
 class CheckWritten(Step):
-    """Check a result that is to be written somewhere.
+    """Check a result that will be written to a tensor.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class CheckWritten(Step):
 
 
 class CheckOwn(Step):
-    """Check a result that is to be an array in memory of its own.
+    """Check a result that must be an array with its own memory.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class CheckOwn(Step):
 
 
 class CheckView(Step):
-    """Check a result that is to be an array in the memory of an argument."""
+    """Check a result that must share the memory of an argument."""
 
     array: Value
     shared: Value

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class IfCondition(Step):
-    """Make the call by another plan where a predicate is true of its arguments; else run steps.
+    """Run the call by another plan if a predicate of its arguments is true; else run steps.
 
     The other plan is a route of its own, so that `otherwise` is what it would be without it.
 

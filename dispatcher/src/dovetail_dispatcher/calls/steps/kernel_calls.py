@@ -86,7 +86,7 @@ class KernelCall(Record):
 
 
 class ErrorStateCall(Record):
-    """How warnings are kept from the user: in an error state of the array library.
+    """A call in an error state of the array library that suppresses warnings.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class TranslateErrors(Record):
 
 
 class CallKernel(Step):
-    """Call an array kernel: the fast path where every argument but the tensors has its default.
+    """Call an array kernel: the fast path if all arguments but the tensors have their defaults.
 
     Attributes
     ----------

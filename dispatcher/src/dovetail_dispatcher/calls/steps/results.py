@@ -72,7 +72,7 @@ it.
 
 
 class WrapArray(Step):
-    """Make a tensor of an array.
+    """Create a tensor from an array.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class WrapArray(Step):
 
 
 class WrapReturns(Step):
-    """Make of any result what the schema's returns say.
+    """Convert a result according to the returns of the schema.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class WrapReturns(Step):
 
 
 class WrapArrays(Step):
-    """Make a list of tensors of a list of arrays.
+    """Create a list of tensors from a list of arrays.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class WrapArrays(Step):
 
 
 class NoteViews(Step):
-    """Note by which operator the result shows the memory that it shares.
+    """Record the view operator of a result.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ class NoteViews(Step):
 
 
 class WrapUnlessMasked(Step):
-    """Make a tensor of an array; None of the None that stands for what was masked out."""
+    """Create a tensor from an array; None for a masked result."""
 
     array: Value
     result: Value
@@ -234,7 +234,7 @@ class WrapUnlessMasked(Step):
 
 
 class MarkInside(Step):
-    """Note of new tensors that their memory was made inside of a function transform.
+    """Mark the memory of new tensors as created inside a function transform.
 
     Attributes
     ----------

@@ -41,9 +41,7 @@ class CallTensorKernel(Step):
 
 
 class CallWithoutDefaults(Step):
-    """Call a kernel without the arguments that equal their default, so that its own defaults
-    win.
-    """
+    """Call a kernel without arguments that equal their defaults, so that its own defaults apply."""
 
     kernel: Callable[..., Any]
     first: tuple[tuple[str, Any], ...]
@@ -83,7 +81,7 @@ class CallForWrapped(Step):
 
 
 class CheckTensor(Step):
-    """Check a result that is to be a tensor."""
+    """Check that a result is a tensor."""
 
     result: Value
     checked: Callable[..., Any]
@@ -106,7 +104,7 @@ class CheckReturns(Step):
 
 
 class CheckIdentity(Step):
-    """Check that a kernel returned the very tensors that it wrote.
+    """Check that a kernel returned exactly the tensors that it wrote.
 
     Attributes
     ----------
@@ -144,7 +142,7 @@ class CheckMeta(Step):
 
 
 class CheckAliases(Step):
-    """Check that a kernel returned no memory of its arguments.
+    """Check that the results of a kernel share no memory with its arguments.
 
     Attributes
     ----------
@@ -174,7 +172,7 @@ class CheckAliases(Step):
 
 
 class WithFakeContext(Around):
-    """Run steps in which a fake kernel may ask for its context."""
+    """Run steps with the context of a fake kernel."""
 
     context: FakeImplCtx
 
@@ -215,7 +213,7 @@ class InState(Around):
 
 
 class BumpVersion(Step):
-    """Count up the version of an argument before it is written.
+    """Increment the version of an argument before a write.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CheckInferenceWrite(Step):
-    """Refuse a write to an inference tensor outside inference mode."""
+    """Raise an error for a write to an inference tensor outside inference mode."""
 
     written: Value
 
@@ -35,7 +35,7 @@ class CheckInferenceWrite(Step):
 
 
 class CheckOverlap(Step):
-    """Refuse a write to memory that an argument partly covers."""
+    """Raise an error for a write to memory that partly overlaps an argument."""
 
     written: Value
     read: Value
@@ -74,7 +74,7 @@ class WriteInto(Step):
 
 
 class WriteOut(Step):
-    """Write arrays into the ``out=`` tensors, which take their shapes: into all or none."""
+    """Resize all ``out=`` tensors and write arrays into them, or into none on an error."""
 
     outs: tuple[Value, ...]
     arrays: tuple[Value, ...]
@@ -86,7 +86,7 @@ class WriteOut(Step):
 
 
 class CountWrite(Step):
-    """Count up the version of a tensor that was written."""
+    """Increment the version of a written tensor."""
 
     written: Value
 
@@ -104,7 +104,7 @@ class CountWrite(Step):
 
 
 class CopyBetweenBackends(Step):
-    """Write into a tensor what one of another backend holds."""
+    """Copy the elements of a tensor of another backend."""
 
     written: Value
     source: Value

@@ -239,7 +239,7 @@ class CoreArrays(ArrayBackend):
         return Placement(self.data_ptr(array), array.shape, steps, itemsize)
 
     def new_generator(self, seed: int) -> Any:
-        """Return a source of random numbers that depends on `seed` alone."""
+        """Return a source of random numbers for `seed`."""
         return self.needed("random.default_rng", "new_generator(self, seed)")(seed)
 
     # -- what an author is told --------------------------------------------------------------------

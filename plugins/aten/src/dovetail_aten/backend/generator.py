@@ -221,7 +221,7 @@ def default_generator(backend: Backend | None = None, index: int = 0) -> Generat
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the generators of all devices again from `seed`, and return that of cpu.
+    """Restart the generators of all devices from `seed`, and return the generator of the cpu.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def get_rng_state() -> Any:
 
 
 def set_rng_state(new_state: object) -> None:
-    """Put the default generator of cpu where `get_rng_state` found it. Raises as
+    """Restore the state of the default generator of the cpu from `get_rng_state`. Raises as
     `Generator.set_state`.
     """
     default_generator().set_state(new_state)
@@ -252,7 +252,7 @@ def initial_seed() -> int:
 
 
 def seed() -> int:
-    """Start the generators of all devices again from an unpredictable seed, and return it."""
+    """Restart the generators of all devices from an unpredictable seed, and return the seed."""
     return manual_seed(_unpredictable()).initial_seed()
 
 

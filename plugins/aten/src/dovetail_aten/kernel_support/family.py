@@ -283,10 +283,10 @@ class Family:
         return self.native_dtypes[get_default_dtype()]
 
     def ordered(self, result: Any) -> Any:
-        """Return the result of a kernel in C order whatever the order of its operand.
+        """Return the result of a kernel in C order, independent of the order of its operand.
 
-        PyTorch has it so for what reduces, scans or normalizes. An array namespace lays results out
-        like operands, and then `view` would not be possible where it is in PyTorch.
+        PyTorch does this for reductions, scans and normalizations. Array namespaces use the order
+        of the operand, which would prevent `view` where PyTorch allows it.
         """
         return self.capabilities.contiguous(result) if result.ndim > 1 else result
 

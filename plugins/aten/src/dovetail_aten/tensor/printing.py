@@ -66,23 +66,23 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: object = None,
 ) -> None:
-    """Choose how tensors are printed, for the whole process; options left out stay unchanged.
+    """Set print options of tensors for the whole process; omitted options stay unchanged.
 
     Parameters
     ----------
     precision
-        Digits after the decimal point; 4 at first.
+        Digits after the decimal point; initially 4.
     threshold
-        A tensor with more elements is abridged; 1000 at first.
+        Number of elements above which a tensor is abbreviated; initially 1000.
     edgeitems
-        Items shown at each end of an abridged dimension; 3 at first.
+        Items shown at each end of an abbreviated dimension; initially 3.
     linewidth
-        Characters per line; 80 at first.
+        Characters per line; initially 80.
     profile
         "default", "short" or "full": a set of values that the other parameters then modify.
     sci_mode
-        True and False force scientific notation on or off; None, the default, lets the numbers
-        decide.
+        True and False force scientific notation on or off; None, the default, chooses it
+        automatically.
 
     Raises
     ------

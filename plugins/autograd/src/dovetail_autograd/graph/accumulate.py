@@ -45,7 +45,7 @@ def watch_leaves() -> None:
 
 
 class AccumulateGrad(Node):
-    """Adds gradients to ``variable.grad``. One per leaf.
+    """Node that adds gradients to ``variable.grad``; one per leaf.
 
     To record a call has to cost nothing here, so the leaf keeps its accumulator. The edges, which
     have the leaf as a third entry, keep it alive as long as a graph leads to it. A node that was
@@ -257,7 +257,7 @@ class AccumulateGrad(Node):
             self.plain_signature = self.plain_signature & ~DTYPE_MASK | wanted.bit
 
     def rest(self, resting: bool) -> None:
-        """Drop gradients, because the leaf does not require any; or accumulate again."""
+        """Ignore gradients because the leaf does not require grad, or accumulate them again."""
         self.__class__ = RestingAccumulateGrad if resting else AccumulateGrad
 
 

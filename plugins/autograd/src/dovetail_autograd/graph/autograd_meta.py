@@ -75,7 +75,7 @@ class AutogradMeta:
         return self.presented()
 
     def forget_accumulator(self) -> None:
-        """Let the next call of the leaf make an accumulator anew."""
+        """Drop the accumulator, so that the next call of the leaf creates a new one."""
         self.accumulator = self.presented = None
 
     def array_replaced(self, array: ShapedArray) -> None:

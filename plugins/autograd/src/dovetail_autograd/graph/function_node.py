@@ -74,7 +74,7 @@ class FunctionCtx:
     materialize_grads = True
 
     def save_for_backward(self, *tensors: TensorBase | None) -> None:
-        """Keep `tensors` for backward; the last call counts. None is allowed.
+        """Save `tensors` for backward; only the last call has an effect. None is allowed.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: TensorBase | None) -> None:
-        """Keep `tensors` for `jvp`.
+        """Save `tensors` for `jvp`.
 
         Raises
         ------
@@ -100,15 +100,15 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *tensors: TensorBase) -> None:
-        """Say that `forward` wrote to these arguments, which it has to return."""
+        """Declare that `forward` wrote to these arguments, which it must return."""
         self.dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: TensorBase) -> None:
-        """Say that these outputs have no gradient; backward is given zeros for them."""
+        """Declare that these outputs have no gradient; backward gets zeros for them."""
         self.non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Choose whether backward is given zeros (default) or None for outputs without gradient."""
+        """Set whether backward gets zeros (default) or None for outputs without a gradient."""
         self.materialize_grads = value
 
     def mark_shared_storage(self, *pairs: Any) -> None:

@@ -173,7 +173,7 @@ class _BareDecorator(_StateMode):
 
 
 class no_grad(_BareDecorator):
-    """Context manager and decorator that turns off recording: results do not require grad. The
+    """Context manager and decorator that disables recording: results do not require grad. The
     decorator works with and without parentheses.
     """
 
@@ -191,8 +191,8 @@ class enable_grad(_BareDecorator):
 
 
 class set_grad_enabled(_StateMode):
-    """Turn recording on or off: at once when called, for a block as a context manager, for a
-    function as a decorator.
+    """Enable or disable recording: immediately, for a block as a context manager, or for a function
+    as a decorator.
 
     Parameters
     ----------

@@ -38,9 +38,7 @@ class Edge(NamedTuple):
 
 
 class GradientEdge(NamedTuple):
-    """A place in the graph where a gradient arrives: usable as an output or input of `grad` and
-    `backward`.
-    """
+    """An edge of the graph, usable as an output or input of `grad` and `backward`."""
 
     node: Node
     output_nr: int
@@ -86,7 +84,8 @@ class Node:
     """Whether the node is an AccumulateGrad."""
     _is_formula_node: ClassVar[bool] = False
     """Whether the node is built in: undefined gradients in mean undefined gradients out, and a
-    complex gradient for a real input counts by its real part."""
+    complex gradient for a real input counts by its real part.
+    """
     _is_flat: ClassVar[bool] = False
     """Whether `apply_tensors` itself checks that it returns one gradient per edge."""
     _freed: ClassVar[tuple[str, ...] | None] = None
@@ -138,7 +137,7 @@ class Node:
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dict in which the user may note things."""
+        """A dict for user data."""
         hooks = self._make_hooks()
         if hooks.metadata is None:
             hooks.metadata = {}
@@ -236,7 +235,7 @@ class Node:
         Returns
         -------
         RemovableHandle
-            ``handle.remove()`` takes the hook away.
+            ``handle.remove()`` removes the hook.
         """
         return self._make_hooks().after.register(fn)
 
@@ -247,7 +246,7 @@ class Node:
         Returns
         -------
         RemovableHandle
-            ``handle.remove()`` takes the hook away.
+            ``handle.remove()`` removes the hook.
         """
         return self._make_hooks().before.register(fn)
 

@@ -35,7 +35,7 @@ class SavedValue(NamedTuple):
 
 
 def saved_values(node: Node) -> list[SavedValue]:
-    """Return what `node` saved for backward."""
+    """Return the values that `node` saved for backward."""
     if isinstance(node, BackwardCFunction):
         return _of_function(node)
     found: list[SavedValue] = []

@@ -13,8 +13,8 @@ from .saved_extras import EXTRAS, Extras, Pack, Unpack, change_extras, recording
 
 
 class saved_tensors_hooks(Guard):
-    """Context manager: `pack` is called with every tensor saved inside, `unpack` gives it back when
-    backward needs it.
+    """Context manager: `pack_hook` packs every tensor saved inside, and `unpack_hook` unpacks it
+    for backward.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class saved_tensors_hooks(Guard):
         self.unpack_hook = unpack_hook
 
     def change(self) -> None:
-        """Put the hooks in force."""
+        """Enable the hooks."""
         extras = recording_extras() or Extras()
         if extras.disabled is not None:
             raise RuntimeError(extras.disabled)
@@ -45,8 +45,8 @@ class saved_tensors_hooks(Guard):
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Context manager: saved tensors wait in host memory and return to their device when backward
-    needs them.
+    """Context manager: saved tensors are stored in host memory, and moved back when backward needs
+    them.
 
     Parameters
     ----------
@@ -180,11 +180,10 @@ class AllowMutationOnSavedContext:
 
 
 class allow_mutation_on_saved_tensors(Guard):
-    """Context manager: tensors that a graph saved may be written in place, and backward uses what
-    they were before.
+    """Context manager: allows in-place writes to tensors saved by a graph; backward uses the values
+    before the write.
 
-    Every saved tensor is copied when it is saved, whether or not it is written later. Backward has
-    to run inside.
+    Every saved tensor is copied. Backward must run inside.
 
     Raises
     ------

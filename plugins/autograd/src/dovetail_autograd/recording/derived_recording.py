@@ -68,7 +68,7 @@ def derived_plan(composition: Composition, formula: Formula, below: RoutePlan) -
 
 
 class TensorOfNumber(Step):
-    """Replace a Python number by a tensor, as array kernels are given one, for the node to save."""
+    """Replace a Python number by a tensor for the node to save, as array kernels get one."""
 
     number: Value
     beside: Value

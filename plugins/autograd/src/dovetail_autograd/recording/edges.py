@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 
 class Edge(Record):
-    """Where the gradient of an input goes, as `FindEdge` leaves it: an edge or None; for a list a
-    tuple of them.
-    """
+    """An input's gradient edge, from `FindEdge`: an edge or None; a tuple of these for a list."""
 
     value: Value
     is_list: bool = False

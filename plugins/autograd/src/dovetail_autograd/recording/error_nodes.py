@@ -198,7 +198,7 @@ class DelayedError(_FunctionOfTensors):
 
 
 class UndefinedGrad(_FunctionOfTensors):
-    """Function of one tensor whose result passes no gradient on."""
+    """Function of one tensor that stops gradients."""
 
     def __init__(self) -> None:
         super().__init__(1)

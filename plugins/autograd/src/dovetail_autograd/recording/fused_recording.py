@@ -199,7 +199,7 @@ class _RunComposite(Step):
 
 
 class UnlessFitting(_RunComposite):
-    """Run the composite itself unless the arguments are such that calls are fused.
+    """Run the composite unless the arguments allow fusion.
 
     Attributes
     ----------
@@ -226,14 +226,14 @@ class UnlessFitting(_RunComposite):
 
 
 class UnlessUnwatched(_RunComposite):
-    """Run the composite itself where each node that is made is looked at."""
+    """Run the composite if every created node is observed."""
 
     def condition(self, to: Printer) -> str:
         return f"{to.bind('recording_extras', recording_extras)}() is not None"
 
 
 class UnlessEdge(_RunComposite):
-    """Run the composite itself where an input needs no gradient."""
+    """Run the composite if an input needs no gradient."""
 
     edge: Edge
 

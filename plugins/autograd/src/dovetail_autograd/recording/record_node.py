@@ -108,7 +108,7 @@ class RecordNode(Step):
 
 
 class DescribeResults(Step):
-    """Note the shapes and dtypes of the results, which are those of the incoming gradients."""
+    """Record the shapes and dtypes of the results, which the incoming gradients must have."""
 
     arrays: tuple[Operand, ...]
 
@@ -120,7 +120,7 @@ class DescribeResults(Step):
 
 
 class AttachResult(Step):
-    """Make the node the maker of a result, if its dtype can have gradients.
+    """Set the node as the `grad_fn` of a result, if its dtype is differentiable.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class AttachResult(Step):
 
 
 class AttachList(Step):
-    """Describe every tensor of a list, and make the node its maker.
+    """Describe every tensor of a list, and set the node as its `grad_fn`.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class TupleOf(Expression):
 
 
 class RebaseHistory(Step):
-    """Make the node the maker of a tensor that was written, and of those that it is a view of."""
+    """Set the node as the `grad_fn` of a written tensor and of its bases."""
 
     written: Value
 
@@ -191,7 +191,7 @@ class RebaseHistory(Step):
 
 
 class HandleExtras(Step):
-    """Do what hooks on saved tensors and anomaly mode ask for."""
+    """Apply saved-tensor hooks and anomaly mode."""
 
     def print(self, to: Printer) -> None:
         extras = to.scratch("extras")

@@ -114,7 +114,7 @@ class Unpacked(Expression):
 
 
 class DescribeResult(Step):
-    """Note the shape and dtype of the only result, and where zeros for it would be."""
+    """Record the shape, dtype and device of the only result."""
 
     result: Value
 
@@ -130,7 +130,7 @@ class DescribeResult(Step):
 
 
 class AttachResults(Step):
-    """Make the node the maker of whatever tensors there are among the results."""
+    """Set the node as the `grad_fn` of all tensors among the results."""
 
     output: Operand
 
@@ -140,7 +140,7 @@ class AttachResults(Step):
 
 
 class NoteLengths(Step):
-    """Note how many tensors the lists among the arguments have."""
+    """Record the lengths of tensor lists among the arguments."""
 
     edges: tuple[Edge, ...]
 
@@ -151,9 +151,7 @@ class NoteLengths(Step):
 
 
 class NoteCustomViews(Step):
-    """Note that the results that are views have a derivative of the user's, which a write in place
-    would override.
-    """
+    """Mark results that are views with a custom derivative; a write in place would override it."""
 
     output: Operand
 
@@ -170,7 +168,7 @@ def note_custom_views(output: object) -> None:
 
 
 class SetUpContext(Step):
-    """Let the user set up the context, and take results out of the graph that he marks."""
+    """Call the user's `setup_context`, and detach the results that it marks."""
 
     setup_context: Callable[..., None]
     arguments: tuple[Value, ...]
@@ -197,7 +195,7 @@ class SetUpContext(Step):
 
 
 class KeepSaved(Step):
-    """Keep what the user saved.
+    """Store the tensors that the user saved.
 
     Attributes
     ----------

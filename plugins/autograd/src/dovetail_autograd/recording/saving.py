@@ -19,7 +19,7 @@ _IDENTIFIER: Final = r"(?<![\w.])[A-Za-z_]\w*"
 
 
 class NoteVersion(Step):
-    """Note the version that a tensor, or each of a list, has before the call writes to another one,
+    """Record the version of a tensor, or of each in a list, before the call writes to a tensor,
     which may be the same: `x.mul_(x)`.
 
     Attributes
@@ -52,7 +52,7 @@ class NoteVersion(Step):
 
 
 class SaveTensor(Step):
-    """Keep a tensor and the version that it has.
+    """Save a tensor and its version.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class SaveTensor(Step):
 
 
 class SaveList(Step):
-    """Keep the tensors of a list and their versions; `version` as for `SaveTensor`."""
+    """Save the tensors of a list and their versions; `version` as for `SaveTensor`."""
 
     slot: str
     tensors: Value
@@ -99,7 +99,7 @@ class SaveList(Step):
 
 
 class SaveResult(Step):
-    """Keep a result outside its graph: it holds this node.
+    """Save a result without its graph, which refers to this node.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class SaveResult(Step):
 
 
 class SaveValue(Step):
-    """Keep anything else."""
+    """Save any other value."""
 
     slot: str
     value: Operand
@@ -137,7 +137,7 @@ class SaveValue(Step):
 
 
 class SaveNothing(Step):
-    """Leave a slot empty: no gradient that is asked for needs it."""
+    """Leave a slot empty, because no requested gradient needs it."""
 
     slot: str
 

@@ -26,7 +26,7 @@ _MAKERS: Final = Value("makers")
 
 
 def _set_autograd_fallback_mode(mode: str) -> None:
-    """Choose what becomes of calls that have no derivative.
+    """Set the mode for calls without a derivative.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def _set_autograd_fallback_mode(mode: str) -> None:
 
 
 def _get_autograd_fallback_mode() -> str:
-    """Return what becomes of calls that have no derivative."""
+    """Return the mode for calls without a derivative."""
     return _fallback_mode
 
 
@@ -68,7 +68,7 @@ def unknown_plan(below: RoutePlan) -> RoutePlan:
 
 
 class RefuseOut(Step):
-    """Refuse arguments that require grad beside ``out=``."""
+    """Raise an error for arguments that require grad with ``out=``."""
 
     op: Operator
     tensors: tuple[Value, ...]
@@ -79,7 +79,7 @@ class RefuseOut(Step):
 
 
 class CheckWrites(Step):
-    """Refuse writes that the graphs of the arguments cannot take, and note these graphs."""
+    """Check writes against the graphs of the arguments, and record these graphs."""
 
     op: Operator
     written: tuple[Value, ...]
@@ -91,7 +91,7 @@ class CheckWrites(Step):
 
 
 class MarkUnknown(Step):
-    """Make a node that raises the maker of the results, and of what was written."""
+    """Set a node that raises as the `grad_fn` of the results and of written tensors."""
 
     op: Operator
     arguments: tuple[Value, ...]

@@ -41,7 +41,7 @@ _GRAD_AND_VIEW: Final = GRAD | VIEW
 
 
 class RefuseGradient(Step):
-    """Refuse an argument that requires grad, since its derivative is not known."""
+    """Raise an error for an argument that requires grad but has no derivative."""
 
     op: Operator
     argument: Value
@@ -53,7 +53,7 @@ class RefuseGradient(Step):
 
 
 class CheckInplace(Step):
-    """Refuse an in-place write that the graph of a tensor cannot take.
+    """Check an in-place write against the graph of the tensor.
 
     Attributes
     ----------
@@ -74,9 +74,7 @@ class CheckInplace(Step):
 
 
 class CheckAllInplace(Step):
-    """Refuse in-place writes that the graphs of several arguments cannot take: tensors, lists or
-    None.
-    """
+    """Check in-place writes against the graphs of several arguments: tensors, lists or None."""
 
     written: tuple[Value, ...]
 
@@ -86,7 +84,7 @@ class CheckAllInplace(Step):
 
 
 class CopyBeforeWrite(Step):
-    """Keep a copy of a tensor that is about to be written, for a formula that needs it."""
+    """Save a copy of a tensor before a write, for a formula that needs it."""
 
     written: Value
     copy: Value
@@ -97,7 +95,7 @@ class CopyBeforeWrite(Step):
 
 
 class MarkView(Step):
-    """Note that a result, or each tensor of a list, is a view of an argument.
+    """Mark a result, or each tensor of a list, as a view of an argument.
 
     Attributes
     ----------

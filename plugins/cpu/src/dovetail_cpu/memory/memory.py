@@ -124,7 +124,9 @@ class CpuMemory(NamespaceArrays):
         return _view_of_memory(memory, first, shape, strides, native_dtype)
 
     def bytes_at(self, pointer: DataPtr) -> Array:
-        """Return the memory of `pointer` as a line of uint8, which keeps the pointer alive."""
+        """Return the memory of `pointer` as a 1-dimensional uint8 array, which keeps the pointer
+        alive.
+        """
         return np.asarray(AllocatedMemory(pointer))
 
     def pointer_of(self, memory: Any) -> DataPtr | None:

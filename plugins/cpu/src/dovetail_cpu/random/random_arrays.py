@@ -28,7 +28,7 @@ class CpuRandom(CpuMemory):
     bit_generators = ("MT19937", "PCG64", "PCG64DXSM", "SFC64", "Philox")
 
     def new_generator(self, seed: int, bit_generator: str = "MT19937") -> Any:
-        """Return a source of random numbers that depends on `seed` alone.
+        """Return a source of random numbers for `seed`.
 
         Parameters
         ----------

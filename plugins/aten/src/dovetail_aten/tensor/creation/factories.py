@@ -63,7 +63,7 @@ def zeros(
     pin_memory
         Must not be True.
     requires_grad
-        Whether gradients are computed for the result.
+        Whether the result requires grad.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def linspace(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return numbers at equal distances, with both ends: ``start + i * (end - start) / (steps -
+    """Return evenly spaced numbers, including both ends: ``start + i * (end - start) / (steps -
     1)``.
 
     Parameters
@@ -249,7 +249,7 @@ def linspace(
     start, end
         The first and the last number, which may be complex.
     steps
-        How many; of one only `start` is returned.
+        Number of values; a single value is `start`.
     out, dtype, layout, device, pin_memory, requires_grad
         As for `zeros`.
 
@@ -316,14 +316,14 @@ def scalar_tensor(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return a tensor without dimensions that holds one number.
+    """Return a 0-dimensional tensor.
 
     Parameters
     ----------
     s
         The number.
     dtype, layout, device, pin_memory, requires_grad
-        As for `zeros`: the kind of the number does not count for the dtype.
+        As for `zeros`; the type of the number does not affect the dtype.
     """
     return _scalar_tensor(
         (number_of(s, "scalar_tensor", "s"),),

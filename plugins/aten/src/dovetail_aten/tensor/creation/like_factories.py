@@ -45,7 +45,7 @@ def zeros_like(
     input
         The tensor.
     requires_grad
-        Whether gradients are computed for the result.
+        Whether the result requires grad.
     memory_format
         The order of elements in memory; default: that of `input`, if its elements lie densely.
     options
@@ -200,12 +200,12 @@ def randint_like(
     **options: Any,
 ) -> Tensor:
     """Return integers from ``[low, high)``: ``randint_like(x, high)``, ``randint_like(x, low,
-    high)``; `low` is 0 at first.
+    high)``; `low` defaults to 0.
 
     Parameters
     ----------
     bounds, low, high
-        The bounds, ints: the least one, and the one after the greatest.
+        The bounds: the smallest integer, and one more than the greatest.
     input, generator, requires_grad, memory_format, options
         As for `rand_like`.
 

@@ -34,18 +34,18 @@ def normal(
     mean, std
         Means and standard deviations: tensors, which broadcast, or numbers.
     size
-        The shape of the result, where both are numbers.
+        The shape of the result, if both are numbers.
     generator
         Source of the random numbers; default: the generator of the device.
     out
         A tensor to write the result into.
     dtype, layout, device, pin_memory, requires_grad
-        Of the result, where there is a `size`; as for `zeros`.
+        Options for the result if `size` is passed; as for `zeros`.
 
     Returns
     -------
     Tensor
-        Of the dtype of `mean`, or of `std` where `mean` is a number.
+        Tensor of the dtype of `mean`, or of `std` if `mean` is a number.
 
     Raises
     ------

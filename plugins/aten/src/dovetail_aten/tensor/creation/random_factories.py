@@ -152,16 +152,16 @@ def randint(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return integers from ``[low, high)``: ``randint(high, size)``, ``randint(low, high, size)``;
-    `low` is 0 at first.
+    `low` defaults to 0.
 
     Parameters
     ----------
     bounds, low, high
-        The bounds, ints: the least one, and the one after the greatest.
+        The bounds: the smallest integer, and one more than the greatest.
     size
         The shape, a sequence of ints; it may follow the bounds by position.
     dtype
-        Default: that of `out`, else int64.
+        Default: the dtype of `out`, or int64.
     generator, out, layout, device, pin_memory, requires_grad
         As for `rand`.
 
@@ -205,7 +205,7 @@ def randperm(
     n
         Number of integers.
     dtype
-        Default: that of `out`, else int64.
+        Default: the dtype of `out`, or int64.
     generator, out, layout, device, pin_memory, requires_grad
         As for `rand`.
 

@@ -71,14 +71,14 @@ def logspace(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return ``base ** x`` for `steps` numbers x at equal distances from `start` to `end`.
+    """Return ``base ** x`` for `steps` evenly spaced numbers x from `start` to `end`.
 
     Parameters
     ----------
     start, end
         Numbers, or tensors of one number.
     steps
-        How many: the shape is ``(steps,)``.
+        Number of values.
     base
         Default: 10.
     out, dtype, layout, device, pin_memory, requires_grad

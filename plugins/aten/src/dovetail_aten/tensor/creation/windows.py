@@ -39,7 +39,7 @@ def hann_window(
     dtype, layout, device, pin_memory
         As for `zeros`; a real floating-point dtype.
     requires_grad
-        Whether gradients are computed for the result.
+        Whether the result requires grad.
 
     Returns
     -------

@@ -44,9 +44,9 @@ def asarray(
     copy
         True: always copy; False: never; None: only if needed.
     requires_grad
-        Whether gradients are computed for the result. Default: as for `obj`. If nothing changes,
-        the result is the tensor `obj` itself, so that True makes it require grad; False returns a
-        detached tensor.
+        Whether the result requires grad. Default: as for `obj`. If nothing changes, the result is
+        the tensor `obj` itself, so that True makes it require grad; False returns a detached
+        tensor.
 
     Raises
     ------

@@ -68,14 +68,14 @@ def tensor(
         A number, a nested sequence of numbers, a NumPy array or scalar, an object with
         ``__array__`` (of pandas), or a tensor.
     dtype
-        Default: that of the array; for Python numbers bool, int64, the default dtype, or its
-        complex.
+        Default: the dtype of the array; for Python numbers bool, int64, the default dtype, or its
+        complex counterpart.
     device
         Default: the default device.
     requires_grad
         Whether the tensor requires grad.
     pin_memory
-        Whether it lies in page-locked memory, which needs a CUDA device.
+        Whether to use page-locked memory, which requires a CUDA device.
 
     Raises
     ------
@@ -84,8 +84,8 @@ def tensor(
     TypeError
         For data that is not a number.
     RuntimeError
-        For data of which no dtype can be inferred, or that overflows `dtype`; for ``pin_memory``
-        without CUDA, or with another device than the cpu.
+        If no dtype can be inferred, or if data overflow `dtype`; for ``pin_memory`` without CUDA,
+        or with another device than the cpu.
     """
     if state() & ~NO_GRAD and dispatch_state().function_modes:
         options = {

@@ -25,9 +25,9 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     A
         Matrices of shape ``(*, m, n)``.
     pivot
-        Whether rows are exchanged; on the CPU they are.
+        Whether to exchange rows; must be True on the CPU.
     get_infos
-        Also return LAPACK's info of each matrix, int32, and do not raise for a singular one.
+        Also return LAPACK's int32 error code of each matrix, and do not raise for a singular one.
         Default: False.
     out
         A tuple of tensors to write the results into.
@@ -114,15 +114,15 @@ def _svd_of_tall(A: Any, q: int, niter: int, M: Any) -> Any:
 
 @overridable
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
-    """Return about the principal components of observations, the rows of matrices, by random
-    projections.
+    """Return approximate principal components of the observations in the rows of matrices, by
+    random projections.
 
     Parameters
     ----------
     A
         Matrices of shape ``(*, m, n)``.
     q
-        How many components. Default: 6, or fewer for a smaller matrix.
+        Number of components. Default: 6, or fewer for a smaller matrix.
     center
         Subtract the mean of every column first. Default: True.
     niter

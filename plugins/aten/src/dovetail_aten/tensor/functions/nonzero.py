@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @shown_plainly()
 @overridable
 def nonzero(input: Any = MISSING, *, as_tuple: bool = False, out: Any = None, **named: Any) -> Any:
-    """Return the places of the elements that are not zero.
+    """Return the indices of the nonzero elements.
 
     Parameters
     ----------
@@ -31,16 +31,16 @@ def nonzero(input: Any = MISSING, *, as_tuple: bool = False, out: Any = None, **
         A tensor of any shape and dtype.
     as_tuple
         Return one tensor of int64 for each dimension, to index with: ``x[nonzero(x,
-        as_tuple=True)]``. A tensor without dimensions counts as one of one element then.
+        as_tuple=True)]``. A 0-dimensional tensor is then treated as a vector.
     out
-        A tensor of int64 to write the result into, where it is one tensor.
+        An int64 tensor to write the result into, if the result is a single tensor.
     **named
         NumPy's names of `input`: ``x``, ``x1``, ``a``.
 
     Returns
     -------
     Tensor
-        Of shape (number of places, number of dimensions) and int64: a place in each row.
+        int64 tensor of shape (number of elements, number of dimensions), with an index in each row.
 
     Raises
     ------

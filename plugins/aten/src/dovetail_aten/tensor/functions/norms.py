@@ -29,7 +29,7 @@ def norm(
     p
         The order; ``"fro"`` and None mean 2, ``"nuc"`` the sum of the singular values.
     dim
-        The dimensions to reduce; default: all, of the nuclear norm the last two.
+        The dimensions to reduce; default: all, or the last two for the nuclear norm.
     keepdim
         Keep the reduced dimensions with size 1.
     out
@@ -40,7 +40,7 @@ def norm(
     Raises
     ------
     RuntimeError
-        For an integer tensor, another word, or a nuclear norm of what has no two dimensions.
+        For an integer tensor, an unknown `p`, or a nuclear norm without two dimensions.
     """
     if isinstance(p, str) and p != "fro":
         places = (-2, -1) if dim is None else (dim,) if isinstance(dim, int) else dim

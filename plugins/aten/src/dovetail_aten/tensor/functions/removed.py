@@ -14,7 +14,7 @@ def eig(input: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
 
 
 def lstsq(input: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
-    """Raise: `linalg.lstsq` has the arguments the other way round."""
+    """Raise: use `linalg.lstsq`, whose arguments are in the opposite order."""
     _refuse("lstsq(B, A)", "linalg.lstsq(A, B), whose solution has no residuals behind it")
 
 
@@ -24,7 +24,7 @@ def matrix_rank(input: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
 
 
 def solve(input: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
-    """Raise: `linalg.solve` has the arguments the other way round."""
+    """Raise: use `linalg.solve`, whose arguments are in the opposite order."""
     _refuse("solve(B, A)", "linalg.solve(A, B), and linalg.lu_factor(A) for the factors")
 
 

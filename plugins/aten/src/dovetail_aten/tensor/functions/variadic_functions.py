@@ -68,8 +68,8 @@ def tensordot(
     a, b
         Tensors of one dtype.
     dims
-        How many of the last dimensions of `a` and the first ones of `b` are summed, or two lists
-        of as many dimensions of each.
+        Number of last dimensions of `a` and first dimensions of `b` to sum over, or two lists of
+        dimensions of equal length.
     out
         A tensor to write the result into.
 
@@ -179,7 +179,7 @@ def broadcast_tensors(*tensors: Any) -> Any:
 
 @overridable
 def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
-    """Return each of some vectors repeated over the grid of all of them: a tuple of views.
+    """Return the coordinate grids of vectors, as a tuple of views.
 
     Parameters
     ----------
@@ -188,12 +188,13 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
         vector.
     indexing
         ``"ij"``, the default: the results have the shape ``(n1, n2, …)``. ``"xy"``: the first two
-        dimensions change places.
+        dimensions are swapped.
 
     Raises
     ------
     RuntimeError
-        For none, for tensors of more dimensions, of several dtypes, and for another `indexing`.
+        For no tensors, for tensors with more than one dimension or different dtypes, and for
+        another `indexing`.
     """
     given = list(_sequence(tensors))
     if indexing is None:

@@ -26,7 +26,7 @@ class HookInterface(AutogradInterface):
         return found
 
     def set_backward_hooks(self, tensor: TensorBase, hooks: object) -> None:
-        """Put a mapping of tensor hooks in place of the one there is; None takes it away.
+        """Replace the mapping of tensor hooks; None removes it.
 
         Raises
         ------

@@ -8,18 +8,18 @@ from .plan import dry_run
 
 
 def current_graph_task() -> GraphTask | None:
-    """Return the backward under way, None outside."""
+    """Return the running backward, or None."""
     return current_task.get()
 
 
 def current_graph_task_id() -> int:
-    """Return the number of the backward under way, -1 outside."""
+    """Return the number of the running backward, or -1."""
     task = current_task.get()
     return -1 if task is None else task.id
 
 
 def current_autograd_node() -> Node | None:
-    """Return the node that runs, None outside backward."""
+    """Return the running node, or None."""
     task = current_task.get()
     return None if task is None or task.node is None else task.node.presented()
 
@@ -45,7 +45,7 @@ def will_engine_execute_node(node: Node) -> bool:
 
 
 def current_graph_task_execution_order() -> list[Node]:
-    """Return the nodes that the backward under way runs, in their order.
+    """Return the nodes that the running backward executes, in order.
 
     PyTorch answers only inside the first node, and with multithreading disabled.
 

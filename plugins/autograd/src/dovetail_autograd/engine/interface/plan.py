@@ -89,7 +89,7 @@ def plan(
     retain_graph: bool = False,
     accumulate_grad: bool = True,
 ) -> Plan:
-    """Return what a backward from `tensors` will do, without doing it.
+    """Return the steps of a backward from `tensors` without running it.
 
     The engine's own queue and counts are gone through, but no node runs, no hook is called and
     nothing is freed. (That of a leaf is shown where its gradient is complete. A run that nothing
@@ -98,9 +98,9 @@ def plan(
     Parameters
     ----------
     tensors
-        What would be differentiated: tensors, or gradient edges.
+        The outputs to differentiate: tensors or gradient edges.
     inputs
-        What it would be differentiated by. Default: every leaf.
+        The inputs to differentiate with respect to. Default: every leaf.
     retain_graph
         Whether the backward would keep the graph, and free nothing. Default: False.
     accumulate_grad

@@ -41,7 +41,7 @@ class TensorInterface(HookInterface):
         return requires_grad(tensor)
 
     def check_requires_grad_(self) -> None:
-        """Refuse a call of ``requires_grad_`` where a function is being transformed.
+        """Raise an error for ``requires_grad_`` inside a function transform.
 
         Raises
         ------
@@ -213,7 +213,7 @@ class TensorInterface(HookInterface):
             node.give_dtype(wanted)
 
     def grad_fn(self, tensor: TensorBase) -> Node | None:
-        """Return the node that made `tensor`, up to date also for a view whose base was written in
+        """Return the node that created `tensor`, updated for a view whose base was written in
         place.
         """
         if tensor._signature & VIEW:
@@ -265,8 +265,7 @@ class TensorInterface(HookInterface):
         return base
 
     def check_inplace_view(self, tensor: TensorBase, name: str) -> None:
-        """Refuse a call of the operator `name` that would make `tensor` show another part of its
-        memory.
+        """Check an in-place view operator `name`, which would change the view of `tensor`.
 
         Raises
         ------
@@ -279,7 +278,7 @@ class TensorInterface(HookInterface):
             check_inplace(tensor, False)
 
     def take_history(self, tensor: TensorBase, view: TensorBase) -> None:
-        """Make the node of `view`, which `tensor` shows from now on, that of `tensor`."""
+        """Give `tensor` the node of `view`, which it becomes."""
         take_history(tensor, view)
 
     def detach_(self, tensor: TensorBase) -> TensorBase:

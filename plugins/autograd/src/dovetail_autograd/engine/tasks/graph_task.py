@@ -117,7 +117,7 @@ class GraphTask:
 
     @property
     def id(self) -> int:
-        """A number that no other run has."""
+        """A unique number of the run."""
         if self._id is None:
             self._id = _next_id()
         return self._id
@@ -126,7 +126,7 @@ class GraphTask:
 
     @property
     def ready_queue(self) -> ReadyQueue:
-        """The nodes that have all their gradients, with these."""
+        """The nodes that are ready, with their gradients."""
         if self.arrays is not None:
             return as_waiting(self.side, self.arrays).ready_queue
         if self.queue is None:
@@ -136,14 +136,14 @@ class GraphTask:
 
     @property
     def not_ready(self) -> dict[Node, InputBuffer]:
-        """The gradients that came to nodes which wait for further ones."""
+        """The accumulated gradients of nodes that wait for more gradients."""
         if self.arrays is not None:
             return as_waiting(self.side, self.arrays).not_ready
         return {} if self.queue is None else self.buffers
 
     @property
     def dependencies(self) -> dict[Node, int]:
-        """How many gradients are still to come to each node that waits for any."""
+        """The number of missing gradients of each waiting node."""
         if self.arrays is not None:
             return as_waiting(self.side, self.arrays).dependencies
         counts = self.counts
@@ -167,7 +167,7 @@ class GraphTask:
 
     @property
     def nodes_in_graph(self) -> set[Node]:
-        """Every node that the roots lead to."""
+        """All nodes reachable from the roots."""
         return {node.presented() for node in count_gradients(self.roots)}
 
     # -- what runs ---------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ class GraphTask:
         return node in self._sources
 
     def runs(self, node: Node) -> bool:
-        """Return whether `node` runs, rather than being captured only or passed over."""
+        """Return whether `node` runs, instead of being only captured or skipped."""
         return (self.needed is None or node in self.needed) and self.reaches(node)
 
     def capture(self, node: Node, array: object) -> bool:

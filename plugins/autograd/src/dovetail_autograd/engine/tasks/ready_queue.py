@@ -14,14 +14,14 @@ from ...graph.node import Node
 
 
 class InputBuffer(list[TensorBase | None]):
-    """The gradients of the outputs of one node, as far as they came: ``InputBuffer([None] * n)``
-    for a node with `n` outputs.
+    """The accumulated gradients of the outputs of one node: ``InputBuffer([None] * n)`` for a node
+    with `n` outputs.
     """
 
     __slots__ = ()
 
     def add(self, pos: int, var: TensorBase) -> None:
-        """Add the gradient `var` to what came to output `pos` before."""
+        """Add the gradient `var` to the accumulated gradient of output `pos`."""
         held = self[pos]
         self[pos] = var if held is None else engine_ops.add(held, var)
 
@@ -57,11 +57,11 @@ class ReadyQueue:
         self._number = count().__next__
 
     def push(self, fn: Node, inputs: InputBuffer) -> None:
-        """Put the node `fn` in, with all that came to it."""
+        """Add the node `fn` with its gradients."""
         heappush(self.heap, (-fn.sequence_nr, self._number(), fn, inputs))
 
     def pop(self) -> NodeTask:
-        """Take out the node that runs next.
+        """Remove and return the node that runs next.
 
         Raises
         ------
@@ -71,11 +71,11 @@ class ReadyQueue:
         return _new(NodeTask, heappop(self.heap)[2:])
 
     def size(self) -> int:
-        """Return how many nodes are ready."""
+        """Return the number of ready nodes."""
         return len(self.heap)
 
     def empty(self) -> bool:
-        """Return whether none is ready."""
+        """Return whether the queue is empty."""
         return not self.heap
 
     __len__ = size

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 class RefuseCaptured(Step):
-    """Refuse to write a tensor, or a list of them, that a transform in force does not know."""
+    """Raise an error for a write to a tensor, or a list of tensors, captured by an active
+    transform.
+    """
 
     op: Operator
     written: Value
