@@ -23,7 +23,7 @@ import dovetail as dt
 from dovetail.autograd.graph import saved_tensors_hooks
 from dovetail.func import jvp, vmap
 from dovetail.utils._python_dispatch import TorchDispatchMode
-from dovetail_dispatcher.calls import routes
+from dovetail_dispatcher.calls import plans
 from dovetail_dispatcher.calls.plan import Around, RoutePlan, Step
 from dovetail_dispatcher.calls.printer import build, printed
 
@@ -106,8 +106,8 @@ def plans_of(call: str, mode: str) -> list[RoutePlan]:
 
 
 def _note_plans() -> None:
-    if routes.build is not _build:
-        routes.build = _build
+    if plans.build is not _build:
+        plans.build = _build
         route_libraries.define()
 
 

@@ -5,7 +5,7 @@ importing them does not.
 from __future__ import annotations
 
 from functools import cache
-from pkgutil import resolve_name
+from importlib import import_module
 from typing import Any, Final, NoReturn
 
 from .module_remedies import remedy_of
@@ -68,7 +68,7 @@ def refused(module: str, name: str) -> Any:
     inside = module.partition(".")[2]
     for place in _ELSEWHERE.get(inside, "").split():
         if place.endswith(f":{name}"):
-            return resolve_name(place)
+            return getattr(import_module(place.partition(":")[0]), name)
     if name not in _NAMES.get(inside, "").split():
         return None
     remedy = remedy_of(module, name, as_module=True) or "Leave the call out."

@@ -10,7 +10,7 @@ from dovetail_aten import Tensor
 from .elementwise import ElementwiseOptimizer, decayed, first_step
 from .functional_steps import functional_step
 from .optimizer import Params
-from .options import add_scaled, check_non_negative, check_rate, mix_square, option
+from .options import add_scaled, mix_square, option, options_of
 
 __all__ = ["Adadelta", "adadelta"]
 
@@ -62,21 +62,10 @@ class Adadelta(ElementwiseOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_rate(lr)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}. It must be within [0, 1].")
-        check_non_negative(epsilon=eps, weight_decay=weight_decay)
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        names = "lr rho eps weight_decay maximize capturable foreach differentiable"
+        super().__init__(params, options_of(locals(), names))
 
     def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
         first_step(state)

@@ -10,7 +10,7 @@ from dovetail_aten import Tensor
 from .elementwise import ElementwiseOptimizer, decayed, first_step
 from .functional_steps import functional_step
 from .optimizer import Params
-from .options import add_number, add_quotient, check_fused, check_non_negative, check_rate, option
+from .options import add_number, add_quotient, option, options_of
 
 __all__ = ["Adagrad", "adagrad"]
 
@@ -70,26 +70,11 @@ class Adagrad(ElementwiseOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_rate(lr)
-        check_non_negative(
-            lr_decay=lr_decay,
-            weight_decay=weight_decay,
-            initial_accumulator_value=initial_accumulator_value,
-            epsilon=eps,
+        names = (
+            "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize "
+            "differentiable fused"
         )
-        check_fused(differentiable, foreach, fused)
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, options_of(locals(), names))
         # The sums exist before the first step, as they may start from another value than zero.
         for group in self.param_groups:
             for parameter in group["params"]:

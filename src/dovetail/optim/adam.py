@@ -13,15 +13,12 @@ from .optimizer import Params
 from .options import (
     add_number,
     add_quotient,
-    check_betas,
-    check_fused,
-    check_non_negative,
-    check_rate,
     check_tensor_options,
     mix,
     mix_square,
     number,
     option,
+    options_of,
     root,
 )
 
@@ -95,25 +92,11 @@ class Adam(ElementwiseOptimizer):
         decoupled_weight_decay: bool = False,
     ) -> None:
         check_tensor_options(lr, betas, foreach, capturable)
-        check_rate(lr)
-        check_non_negative(epsilon=eps)
-        check_betas(betas)
-        check_non_negative(weight_decay=weight_decay)
-        check_fused(differentiable, foreach, fused)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
-        super().__init__(params, defaults)
+        names = (
+            "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable "
+            "fused decoupled_weight_decay"
+        )
+        super().__init__(params, options_of(locals(), names))
 
     def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
         first_step(state)

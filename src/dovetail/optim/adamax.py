@@ -10,7 +10,7 @@ from dovetail_aten import Tensor
 from .elementwise import ElementwiseOptimizer, decayed, first_step
 from .functional_steps import functional_step
 from .optimizer import Params
-from .options import add_quotient, check_betas, check_non_negative, check_rate, mix, option
+from .options import add_quotient, mix, option, options_of
 
 __all__ = ["Adamax", "adamax"]
 
@@ -61,21 +61,8 @@ class Adamax(ElementwiseOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_rate(lr)
-        check_non_negative(epsilon=eps)
-        check_betas(betas)
-        check_non_negative(weight_decay=weight_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        names = "lr betas eps weight_decay foreach maximize differentiable capturable"
+        super().__init__(params, options_of(locals(), names))
 
     def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
         first_step(state)

@@ -10,7 +10,7 @@ from dovetail_aten import Tensor
 from .elementwise import ElementwiseOptimizer, decayed, first_step
 from .functional_steps import functional_step
 from .optimizer import Params
-from .options import add_scaled, check_non_negative, check_rate, count, option
+from .options import add_scaled, count, option, options_of
 
 __all__ = ["ASGD", "asgd"]
 
@@ -66,20 +66,8 @@ class ASGD(ElementwiseOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_rate(lr)
-        check_non_negative(weight_decay=weight_decay)
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        names = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+        super().__init__(params, options_of(locals(), names))
 
     def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
         first_step(state)

@@ -10,17 +10,7 @@ from dovetail_aten import Tensor
 from .elementwise import ElementwiseOptimizer, decayed, first_step, shrink
 from .functional_steps import functional_step
 from .optimizer import Params
-from .options import (
-    add_number,
-    add_quotient,
-    check_betas,
-    check_non_negative,
-    check_rate,
-    count,
-    mix,
-    mix_square,
-    option,
-)
+from .options import add_number, add_quotient, count, mix, mix_square, option, options_of
 
 __all__ = ["NAdam", "nadam"]
 
@@ -85,23 +75,11 @@ class NAdam(ElementwiseOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_rate(lr)
-        check_non_negative(epsilon=eps)
-        check_betas(betas)
-        check_non_negative(weight_decay=weight_decay, momentum_decay=momentum_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        names = (
+            "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach "
+            "capturable differentiable"
+        )
+        super().__init__(params, options_of(locals(), names))
 
     def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
         first_step(state)

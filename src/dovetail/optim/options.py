@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -76,6 +76,45 @@ def check_fused(differentiable: bool, foreach: bool | None, fused: bool | None) 
         raise RuntimeError("`fused` does not support `differentiable`. Leave `fused` out.")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together. Leave both out.")
+
+
+_CHECKS: Final[dict[str, Callable[[Any], None]]] = {
+    "lr": check_rate,
+    "eps": lambda eps: check_non_negative(epsilon=eps),
+    "betas": check_betas,
+    "weight_decay": lambda weight_decay: check_non_negative(weight_decay=weight_decay),
+    "momentum": lambda momentum: check_non_negative(momentum=momentum),
+    "momentum_decay": lambda decay: check_non_negative(momentum_decay=decay),
+    "lr_decay": lambda decay: check_non_negative(lr_decay=decay),
+    "initial_accumulator_value": lambda value: check_non_negative(initial_accumulator_value=value),
+}
+"""What every optimizer asks of an option."""
+
+
+def options_of(arguments: dict[str, Any], names: str) -> dict[str, Any]:
+    """Return the options of an optimizer, after checking those that several optimizers share.
+
+    Parameters
+    ----------
+    arguments
+        The ``locals()`` of its constructor.
+    names
+        The options, separated by spaces, in the order of PyTorch's groups.
+
+    Raises
+    ------
+    ValueError
+        For an option out of range.
+    RuntimeError
+        For flags that contradict each other.
+    """
+    options = {name: arguments[name] for name in names.split()}
+    for name, check in _CHECKS.items():
+        if name in options:
+            check(options[name])
+    if "fused" in options:
+        check_fused(options["differentiable"], options["foreach"], options["fused"])
+    return options
 
 
 def check_implementation(group: dict[str, Any], names: Sequence[str]) -> None:

@@ -10,17 +10,7 @@ from dovetail_aten import Tensor
 from .elementwise import ElementwiseOptimizer, decayed, first_step, shrink
 from .functional_steps import functional_step
 from .optimizer import Params
-from .options import (
-    add_number,
-    add_quotient,
-    add_scaled,
-    check_betas,
-    check_non_negative,
-    check_rate,
-    mix,
-    mix_square,
-    option,
-)
+from .options import add_number, add_quotient, add_scaled, mix, mix_square, option, options_of
 
 __all__ = ["RAdam", "radam"]
 
@@ -81,22 +71,11 @@ class RAdam(ElementwiseOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_rate(lr)
-        check_non_negative(epsilon=eps)
-        check_betas(betas)
-        check_non_negative(weight_decay=weight_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        names = (
+            "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay "
+            "differentiable"
+        )
+        super().__init__(params, options_of(locals(), names))
 
     def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
         first_step(state)

@@ -15,10 +15,10 @@ from .options import (
     add_quotient,
     add_scaled,
     check_non_negative,
-    check_rate,
     mix,
     mix_square,
     option,
+    options_of,
 )
 
 __all__ = ["RMSprop", "rmsprop"]
@@ -80,21 +80,11 @@ class RMSprop(ElementwiseOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_rate(lr)
-        check_non_negative(epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        check_non_negative(alpha=alpha)
+        names = (
+            "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
+        )
+        super().__init__(params, options_of(locals(), names))
 
     def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
         first_step(state)

@@ -10,7 +10,7 @@ from dovetail_aten import Tensor
 from .elementwise import ElementwiseOptimizer, first_step
 from .functional_steps import functional_step
 from .optimizer import Params
-from .options import check_rate, option
+from .options import option, options_of
 
 __all__ = ["Rprop", "rprop"]
 
@@ -56,21 +56,12 @@ class Rprop(ElementwiseOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_rate(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(
                 f"Invalid eta values: {etas[0]}, {etas[1]}. They must be within (0, 1) and above 1."
             )
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        names = "lr etas step_sizes foreach maximize differentiable capturable"
+        super().__init__(params, options_of(locals(), names))
 
     def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
         first_step(state)

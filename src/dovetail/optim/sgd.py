@@ -10,14 +10,7 @@ from .elementwise import ElementwiseOptimizer, decayed
 from .functional_steps import functional_step
 from .fused_steps import take_fused
 from .optimizer import Params
-from .options import (
-    add_scaled,
-    check_fused,
-    check_implementation,
-    check_non_negative,
-    check_rate,
-    option,
-)
+from .options import add_scaled, check_implementation, option, options_of
 
 __all__ = ["SGD", "sgd"]
 
@@ -83,25 +76,12 @@ class SGD(ElementwiseOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_rate(lr)
-        check_non_negative(momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError(
                 "Nesterov momentum requires a momentum and zero dampening. Pass momentum=0.9, say."
             )
-        check_fused(differentiable, foreach, fused)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
+        names = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
+        super().__init__(params, options_of(locals(), names))
 
     def _step_group(self, group: dict[str, Any]) -> None:
         if group["momentum"] == 0:

@@ -20,7 +20,7 @@ from ..schema import bind, bind_of_function, default_of
 from ..sockets import BASE_OPERATORS, PROMOTION
 from ..table import registry
 from ..table.operator import Operator, destroyed_error
-from .plans.tensor_plans import equals_default
+from . import plans
 from .promotion.int_to_float_arguments import with_floats
 from .promotion.scalar_arguments import number_arguments
 from .promotion.scalar_operands import tensor_of_number
@@ -94,7 +94,7 @@ def _as_given(
                 named = {a.name: v for a, v in rest if v is not MISSING}
                 args, kwargs, given = args[:place], {**named, **kwargs}, place
                 break
-        while given and equals_default(positional[given - 1], args[given - 1]):
+        while given and plans.equals_default(positional[given - 1], args[given - 1]):
             given -= 1
         args = args[:given]
     if not kwargs:
@@ -103,7 +103,8 @@ def _as_given(
     for name, value in kwargs.items():
         argument = arguments.get(name)
         if value is not MISSING and (
-            argument is None or not (value is argument._default or equals_default(argument, value))
+            argument is None
+            or not (value is argument._default or plans.equals_default(argument, value))
         ):
             named[name] = value
     return args, named

@@ -8,14 +8,20 @@ from dovetail_kernel import Backend, DispatchKey, backend_key, on_new_backend
 
 from ..interception.python_dispatch import python_fallback
 from ..table import registry
-from ..table.kernels import BOXED, FALLTHROUGH, PASSED_ON, Kernel, fallthrough_kernel
+from ..table.kernels import (
+    AUTOGRAD_FALLBACK,
+    BOXED,
+    FALLTHROUGH,
+    PASSED_ON,
+    Kernel,
+    fallthrough_kernel,
+)
 from ..table.updates.backend_fallbacks import (
     BUILT_IN,
     add_built_in_fallbacks,
     extend_alias_fallbacks,
 )
 from .dispatch_errors import missing_kernel_error
-from .plans.composition import AUTOGRAD_FALLBACK
 
 _FALLTHROUGH_KEYS = (
     *("BackendSelect", "ADInplaceOrView", "FuncTorchVmapMode", "VmapMode"),

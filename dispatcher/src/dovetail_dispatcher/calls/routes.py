@@ -18,9 +18,8 @@ from ..compiled_code import load_compiled_code
 from ..sockets import TRACE_LAYER
 from ..table import registry
 from ..table.operator import Operator
+from . import plans
 from .missing_kernels import load_missing_kernels
-from .plans.composition import Composition, call_keys, compose_whole
-from .printer import build
 
 MAX_ROUTES: Final = 1024
 """An operator with more routes than this starts anew: keys are few in practice, and memory must
@@ -85,10 +84,12 @@ def _composed(
 ) -> Callable[..., Any]:
     """Return the route of a call, or of a redispatch to `keys`; recorded, if the task is traced."""
     if keys is None:
-        plan = partial(compose_whole, Composition(op, call_keys(key, now), key, now))
+        plan = partial(
+            plans.compose_whole, plans.Composition(op, plans.call_keys(key, now), key, now)
+        )
     else:
-        redispatch = Composition(op, keys, key & ~OVERRIDES, now)
-        plan = partial(compose_whole, redispatch, keys.highestPriorityTypeId())
+        redispatch = plans.Composition(op, keys, key & ~OVERRIDES, now)
+        plan = partial(plans.compose_whole, redispatch, keys.highestPriorityTypeId())
     if now.traced:
-        return build(TRACE_LAYER.plug(plan, op, key, now, keys))
-    return build(plan())
+        return plans.build(TRACE_LAYER.plug(plan, op, key, now, keys))
+    return plans.build(plan())

@@ -18,7 +18,6 @@ from dovetail_kernel import (
 from dovetail_kernel.devices import PlanFacts
 
 from ..calls.plans.composition import (
-    AUTOGRAD_FALLBACK,
     Composition,
     argument_keys,
     call_keys,
@@ -30,7 +29,7 @@ from ..sockets import COMPILED_KERNEL
 from ..table import registry
 from ..table.computed_table import Entry, compute, without_fallthrough
 from ..table.derivative_formula import Formula
-from ..table.kernels import FORMULA, Kernel
+from ..table.kernels import AUTOGRAD_FALLBACK, FORMULA, Kernel
 from ..table.operator import Operator
 from .argument_keys import key_names
 

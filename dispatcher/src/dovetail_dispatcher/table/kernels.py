@@ -31,6 +31,10 @@ CUSTOM: Final = "custom"
 """A tensor kernel of a `custom_op`: its results may not share memory with its arguments."""
 FAKE: Final = "fake"
 """A tensor kernel for meta tensors that `register_fake` was given: it may call `get_ctx`."""
+AUTOGRAD_FALLBACK: Final = "autograd fallback"
+"""Convention of the fallback at the Autograd keys: nothing is known of how to differentiate the
+operator.
+"""
 PASSED_ON: Final = "passed on"
 """The built-in fallback of a key that no tensor has here: the call goes on below it."""
 COUNT_WRITES: Final = "count writes"

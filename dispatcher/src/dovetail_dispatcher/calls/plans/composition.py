@@ -43,11 +43,6 @@ from .tensor_plans import (
     wrapped_plan,
 )
 
-AUTOGRAD_FALLBACK: Final = "autograd fallback"
-"""Convention of the fallback at the Autograd keys: nothing is known of how to differentiate the
-operator.
-"""
-
 _AUTOGRAD: Final = DispatchKey.Autograd
 
 

@@ -7,12 +7,16 @@ records; a function of the user, `registered_plan`; or nothing, `unknown_plan`.
 
 from __future__ import annotations
 
-from dovetail_dispatcher import Kernel
-from dovetail_dispatcher.calls import Composition, RoutePlan
+from typing import TYPE_CHECKING
+
 from dovetail_dispatcher.sockets import AUTOGRAD_LAYERS
 from dovetail_dispatcher.table import FORMULA, Formula, PythonFormula, registry
 
 from .. import recording  # its modules are imported with the first call that is recorded
+
+if TYPE_CHECKING:
+    from dovetail_dispatcher import Kernel
+    from dovetail_dispatcher.calls import Composition, RoutePlan
 
 
 def autograd_layer(composition: Composition, kernel: Kernel, below: RoutePlan) -> RoutePlan:
