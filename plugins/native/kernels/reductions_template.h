@@ -11,7 +11,10 @@ typedef REAL OF(numbers) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeo
 typedef UINT OF(bits) __attribute__((vector_size(VECTOR_BYTES)));
 #define VECTOR_LENGTH (VECTOR_BYTES / (int)sizeof(REAL))
 #define VECTORS (LANES / VECTOR_LENGTH)
+#define TILE_VECTORS (TILE / VECTOR_LENGTH)
 #define NUMBERS_AT(pointer, k) (*(const OF(numbers) *)((pointer) + (k) * VECTOR_LENGTH))
+/* Chains of additions that do not wait for each other, of the registers that there are. */
+#define CHAINS (VECTORS < 4 ? 4 / VECTORS : 1)
 
 INLINE REAL
 OF(term_of)(term which, REAL x, REAL center)
@@ -34,18 +37,13 @@ OF(term_of)(term which, REAL x, REAL center)
     }
 }
 
-/* NaN wins over numbers. */
+/* Of equal elements the first. A NaN `b` is left out: those that reduce arrays look for NaN. */
 INLINE REAL
 OF(combined)(reduction_kind kind, REAL a, REAL b)
 {
-    switch (kind) {
-    case REDUCTION_PRODUCT:
-        return a * b;
-    case REDUCTION_GREATEST:
-        return (a > b) | (a != a) ? a : b;
-    default:
-        return (a < b) | (a != a) ? a : b;
-    }
+    return kind == REDUCTION_PRODUCT    ? a * b
+           : kind == REDUCTION_GREATEST ? (b > a ? b : a)
+                                        : (b < a ? b : a);
 }
 
 /* The same of vectors. */
@@ -55,15 +53,28 @@ OF(combined_vectors)(reduction_kind kind, OF(numbers) a, OF(numbers) b)
     if (kind == REDUCTION_PRODUCT) {
         return a * b;
     }
-    OF(bits) is_first = (OF(bits))(kind == REDUCTION_GREATEST ? a > b : a < b) | (OF(bits))(a != a);
-    return (OF(numbers))((is_first & (OF(bits))a) | (~is_first & (OF(bits))b));
+    OF(bits) is_second = (OF(bits))(kind == REDUCTION_GREATEST ? b > a : b < a);
+    return (OF(numbers))((is_second & (OF(bits))b) | (~is_second & (OF(bits))a));
 }
 
-/* A term of vectors; powers are computed in lanes. */
+/* Which lanes an extremum has to be NaN in; a product is by itself. */
+INLINE OF(bits)
+OF(nan_in)(reduction_kind kind, OF(numbers) x)
+{
+    return kind == REDUCTION_PRODUCT ? (OF(bits)){0} : (OF(bits))(x != x);
+}
+
+/* A term of vectors. */
 INLINE OF(numbers)
-OF(term_of_vector)(term which, OF(numbers) x, REAL center)
+OF(term_of_vector)(term which, OF(numbers) x, OF(numbers) center)
 {
     OF(numbers) away = x - center;
+    if (which == POWER) {
+        for (int j = 0; j < VECTOR_LENGTH; j++) {
+            away[j] = OF(exp)(away[j]);
+        }
+        return away;
+    }
     OF(bits) is_number = (OF(bits))(x == x);
     return which == NOT_NAN             ? (OF(numbers))(is_number & (OF(bits))x)
            : which == SQUARE            ? x * x
@@ -96,32 +107,57 @@ OF(block_of)(REAL *room, const REAL *row, ptrdiff_t step, ptrdiff_t start, ptrdi
     return room;
 }
 
+/* Add some blocks of a row that are full and side by side, each in a chain of its own. */
+INLINE void
+OF(add_full_blocks)(
+    term which, OF(pairs) *pairs, const REAL *blocks, int count, OF(numbers) centers)
+{
+    OF(numbers) vectors[CHAINS][VECTORS] = {{{0}}};
+    for (int i = 0; i < BLOCK; i += LANES) {
+        for (int b = 0; b < count; b++) {
+            for (int k = 0; k < VECTORS; k++) {
+                vectors[b][k] +=
+                    OF(term_of_vector)(which, NUMBERS_AT(blocks + b * BLOCK + i, k), centers);
+            }
+        }
+    }
+    for (int b = 0; b < count; b++) {
+        REAL lanes[LANES];
+        memcpy(lanes, vectors[b], sizeof lanes);
+        OF(add_block)(pairs, OF(sum_of_lanes)(lanes));
+    }
+}
+
 /* The sum of terms of the elements that are combined into one. */
 INLINE REAL
 OF(sum_terms)(term which, const REAL *array, const reduction *axes, REAL center)
 {
     OF(pairs) pairs;
     pairs.count = 0;
-    ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, unused = 0;
+    OF(numbers) centers = center - (OF(numbers)){0};
+    ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, unused = 0, length = axes->row.size;
     do {
-        for (ptrdiff_t start = 0; start < axes->row.size; start += BLOCK) {
-            ptrdiff_t rest = axes->row.size - start, count = rest < BLOCK ? rest : BLOCK;
+        const REAL *row = array + offset;
+        ptrdiff_t start = 0;
+        for (; axes->row.step == 1 && start + CHAINS * BLOCK <= length; start += CHAINS * BLOCK) {
+            OF(add_full_blocks)(which, &pairs, row + start, CHAINS, centers);
+        }
+        for (; start < length; start += BLOCK) {
+            ptrdiff_t rest = length - start, count = rest < BLOCK ? rest : BLOCK;
             REAL room[BLOCK], lanes[LANES] = {0};
-            const REAL *block =
-                OF(block_of)(room, array + offset, axes->row.step, start, count);
+            const REAL *block = OF(block_of)(room, row, axes->row.step, start, count);
+            if (count == BLOCK) {
+                OF(add_full_blocks)(which, &pairs, block, 1, centers);
+                continue;
+            }
             OF(numbers) vectors[VECTORS] = {{0}};
             ptrdiff_t i = 0;
-            for (; which != POWER && i + LANES <= count; i += LANES) {
+            for (; i + LANES <= count; i += LANES) {
                 for (int k = 0; k < VECTORS; k++) {
-                    vectors[k] += OF(term_of_vector)(which, NUMBERS_AT(block + i, k), center);
+                    vectors[k] += OF(term_of_vector)(which, NUMBERS_AT(block + i, k), centers);
                 }
             }
             memcpy(lanes, vectors, sizeof lanes);
-            for (; i + LANES <= count; i += LANES) {
-                for (int j = 0; j < LANES; j++) {
-                    lanes[j] += OF(term_of)(which, block[i + j], center);
-                }
-            }
             for (int j = 0; i < count; i++, j++) {
                 lanes[j] += OF(term_of)(which, block[i], center);
             }
@@ -131,33 +167,62 @@ OF(sum_terms)(term which, const REAL *array, const reduction *axes, REAL center)
     return OF(sum_of_blocks)(&pairs);
 }
 
+/* Combine lanes with full lines of them, and note which lanes of vectors have a NaN. Parts of the
+ * lines do not wait for each other where the result is the same in any order. */
+INLINE void
+OF(combine_lines)(
+    reduction_kind kind, REAL *lanes, const REAL *lines, ptrdiff_t count, OF(bits) *is_nan)
+{
+    OF(numbers) vectors[CHAINS][VECTORS];
+    for (int b = 0; b < CHAINS; b++) {
+        memcpy(vectors[b], lanes, sizeof vectors[b]);
+    }
+    ptrdiff_t part = kind == REDUCTION_PRODUCT ? 0 : count / CHAINS;
+    for (ptrdiff_t i = 0; i < part; i++) {
+        for (int b = 0; b < CHAINS; b++) {
+            for (int k = 0; k < VECTORS; k++) {
+                OF(numbers) x = NUMBERS_AT(lines + (b * part + i) * LANES, k);
+                vectors[b][k] = OF(combined_vectors)(kind, vectors[b][k], x);
+                *is_nan |= OF(nan_in)(kind, x);
+            }
+        }
+    }
+    for (int b = 1; b < CHAINS && part > 0; b++) {
+        for (int k = 0; k < VECTORS; k++) {
+            vectors[0][k] = OF(combined_vectors)(kind, vectors[0][k], vectors[b][k]);
+        }
+    }
+    for (ptrdiff_t i = part * CHAINS; i < count; i++) {
+        for (int k = 0; k < VECTORS; k++) {
+            OF(numbers) x = NUMBERS_AT(lines + i * LANES, k);
+            vectors[0][k] = OF(combined_vectors)(kind, vectors[0][k], x);
+            *is_nan |= OF(nan_in)(kind, x);
+        }
+    }
+    memcpy(lanes, vectors[0], sizeof vectors[0]);
+}
+
 /* The elements that are combined into one, in lanes. */
 INLINE REAL
 OF(combine)(reduction_kind kind, const REAL *array, const reduction *axes)
 {
     REAL lanes[LANES];
+    OF(bits) is_nan = {0};
     for (int j = 0; j < LANES; j++) {
         lanes[j] = OF(neutral)(kind);
     }
-    ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, unused = 0;
+    ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, unused = 0, length = axes->row.size;
+    ptrdiff_t most = axes->row.step == 1 ? length : BLOCK;
     do {
-        for (ptrdiff_t start = 0; start < axes->row.size; start += BLOCK) {
-            ptrdiff_t rest = axes->row.size - start, count = rest < BLOCK ? rest : BLOCK;
+        for (ptrdiff_t start = 0; start < length; start += most) {
+            ptrdiff_t rest = length - start, count = rest < most ? rest : most;
             REAL room[BLOCK];
             const REAL *block =
                 OF(block_of)(room, array + offset, axes->row.step, start, count);
-            OF(numbers) vectors[VECTORS];
-            memcpy(vectors, lanes, sizeof lanes);
-            ptrdiff_t i = 0;
-            for (; i + LANES <= count; i += LANES) {
-                for (int k = 0; k < VECTORS; k++) {
-                    vectors[k] =
-                        OF(combined_vectors)(kind, vectors[k], NUMBERS_AT(block + i, k));
-                }
-            }
-            memcpy(lanes, vectors, sizeof lanes);
-            for (int j = 0; i < count; i++, j++) {
+            OF(combine_lines)(kind, lanes, block, count / LANES, &is_nan);
+            for (ptrdiff_t i = count / LANES * LANES, j = 0; i < count; i++, j++) {
                 lanes[j] = OF(combined)(kind, lanes[j], block[i]);
+                is_nan[0] |= (UINT)(block[i] != block[i]);
             }
         }
     } while (advance(axes->reduced, axes->reduced_count, index, &offset, &unused));
@@ -166,98 +231,129 @@ OF(combine)(reduction_kind kind, const REAL *array, const reduction *axes)
             lanes[j] = OF(combined)(kind, lanes[j], lanes[j + half]);
         }
     }
-    return lanes[0];
+    UINT has_nan = 0;
+    for (int j = 0; j < VECTOR_LENGTH; j++) {
+        has_nan |= is_nan[j];
+    }
+    return has_nan ? (REAL)NAN : lanes[0];
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* The same sums of `width` columns side by side. */
+/* Some of the columns side by side; fewer than a vector has are followed by zeros. */
+INLINE OF(numbers)
+OF(columns_at)(const REAL *line, int k, int width)
+{
+    if (width >= VECTOR_LENGTH) {
+        return NUMBERS_AT(line, k);
+    }
+    OF(numbers) some = {0};
+    memcpy(&some, line, (size_t)width * sizeof(REAL));
+    return some;
+}
+
+/* The same sums of `width` columns side by side, which are fewer than a vector has, or fill some
+ * vectors. */
 INLINE void
 OF(sum_terms_of_columns)(
-    term which, REAL *restrict sums, const REAL *array, const reduction *axes,
-    const REAL *restrict centers, int width)
+    term which, REAL *sums, const REAL *array, const reduction *axes, const REAL *centers,
+    int width)
 {
-    REAL waiting[LEVELS][TILE];
+    OF(numbers) waiting[LEVELS][TILE_VECTORS];
+    int vectors = width < VECTOR_LENGTH ? 1 : width / VECTOR_LENGTH;
     size_t blocks = 0;
     ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, unused = 0, step = axes->row.step;
     do {
         for (ptrdiff_t start = 0; start < axes->row.size; start += BLOCK) {
             ptrdiff_t rest = axes->row.size - start, count = rest < BLOCK ? rest : BLOCK;
             const REAL *block = array + offset + start * step;
-            REAL lanes[LANES][TILE];
-            for (int i = 0; i < count; i++) {
-                REAL *restrict lane = lanes[i % LANES];
-                const REAL *restrict line = block + i * step;
-                if (i < LANES) {
-                    for (int c = 0; c < width; c++) {
-                        lane[c] = 0 + OF(term_of)(which, line[c], centers[c]); /* no -0 */
+            ptrdiff_t filled = count < LANES ? count : LANES;
+            OF(numbers) lanes[LANES][TILE_VECTORS];
+            for (int j = 0; j < filled; j++) {
+                for (int k = 0; k < vectors; k++) {
+                    OF(numbers) sum = {0}, center = NUMBERS_AT(centers, k);
+                    for (ptrdiff_t i = j; i < count; i += LANES) {
+                        OF(numbers) x = OF(columns_at)(block + i * step, k, width);
+                        sum += OF(term_of_vector)(which, x, center);
                     }
-                    continue;
-                }
-                for (int c = 0; c < width; c++) {
-                    lane[c] += OF(term_of)(which, line[c], centers[c]);
+                    lanes[j][k] = sum;
                 }
             }
-            ptrdiff_t filled = count < LANES ? count : LANES;
             for (int half = LANES / 2; half > 0; half /= 2) {
                 for (int j = 0; j + half < filled; j++) { /* the other lanes would add 0 */
-                    for (int c = 0; c < width; c++) {
-                        lanes[j][c] += lanes[j + half][c];
+                    for (int k = 0; k < vectors; k++) {
+                        lanes[j][k] += lanes[j + half][k];
                     }
                 }
                 filled = filled < half ? filled : half;
             }
             int level = 0;
             for (size_t full = blocks++; full & 1; full >>= 1, level++) {
-                for (int c = 0; c < width; c++) {
-                    lanes[0][c] = waiting[level][c] + lanes[0][c];
+                for (int k = 0; k < vectors; k++) {
+                    lanes[0][k] = waiting[level][k] + lanes[0][k];
                 }
             }
-            memcpy(waiting[level], lanes[0], (size_t)width * sizeof(REAL));
+            memcpy(waiting[level], lanes[0], (size_t)vectors * sizeof(OF(numbers)));
         }
     } while (advance(axes->reduced, axes->reduced_count, index, &offset, &unused));
+    OF(numbers) made[TILE_VECTORS];
     int is_first = 1;
     for (int level = 0; blocks >> level; level++) {
         if (blocks >> level & 1) {
-            for (int c = 0; c < width; c++) {
-                sums[c] = is_first ? waiting[level][c] : waiting[level][c] + sums[c];
+            for (int k = 0; k < vectors; k++) {
+                made[k] = is_first ? waiting[level][k] : waiting[level][k] + made[k];
             }
             is_first = 0;
         }
     }
+    memcpy(sums, made, (size_t)width * sizeof(REAL));
 }
 
 INLINE void
 OF(combine_columns)(
-    reduction_kind kind, REAL *restrict results, const REAL *array, const reduction *axes,
-    int width)
+    reduction_kind kind, REAL *results, const REAL *array, const reduction *axes, int width)
 {
-    REAL lanes[LANES][TILE];
+    OF(numbers) lanes[LANES][TILE_VECTORS];
+    OF(bits) is_nan[TILE_VECTORS] = {{0}};
+    int vectors = width < VECTOR_LENGTH ? 1 : width / VECTOR_LENGTH;
     ptrdiff_t filled = axes->row.size < LANES ? axes->row.size : LANES;
     for (int j = 0; j < filled; j++) {
-        for (int c = 0; c < width; c++) {
-            lanes[j][c] = OF(neutral)(kind);
+        for (int k = 0; k < vectors; k++) {
+            lanes[j][k] = OF(neutral)(kind) - (OF(numbers)){0};
         }
     }
     ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, unused = 0, step = axes->row.step;
     do {
-        for (ptrdiff_t i = 0; i < axes->row.size; i++) {
-            REAL *restrict lane = lanes[i % BLOCK % LANES];
-            const REAL *restrict line = array + offset + i * step;
-            for (int c = 0; c < width; c++) {
-                lane[c] = OF(combined)(kind, lane[c], line[c]);
+        for (ptrdiff_t start = 0; start < axes->row.size; start += BLOCK) {
+            ptrdiff_t rest = axes->row.size - start, count = rest < BLOCK ? rest : BLOCK;
+            const REAL *block = array + offset + start * step;
+            for (int j = 0; j < filled; j++) {
+                for (int k = 0; k < vectors; k++) {
+                    OF(numbers) made = lanes[j][k];
+                    OF(bits) has_nan = is_nan[k];
+                    for (ptrdiff_t i = j; i < count; i += LANES) {
+                        OF(numbers) x = OF(columns_at)(block + i * step, k, width);
+                        made = OF(combined_vectors)(kind, made, x);
+                        has_nan |= OF(nan_in)(kind, x);
+                    }
+                    lanes[j][k] = made;
+                    is_nan[k] = has_nan;
+                }
             }
         }
     } while (advance(axes->reduced, axes->reduced_count, index, &offset, &unused));
     for (int half = LANES / 2; half > 0; half /= 2) {
         for (int j = 0; j + half < filled; j++) {
-            for (int c = 0; c < width; c++) {
-                lanes[j][c] = OF(combined)(kind, lanes[j][c], lanes[j + half][c]);
+            for (int k = 0; k < vectors; k++) {
+                lanes[j][k] = OF(combined_vectors)(kind, lanes[j][k], lanes[j + half][k]);
             }
         }
         filled = filled < half ? filled : half;
     }
-    memcpy(results, lanes[0], (size_t)width * sizeof(REAL));
+    for (int c = 0; c < width; c++) {
+        int k = c / VECTOR_LENGTH, j = c % VECTOR_LENGTH;
+        results[c] = is_nan[k][j] ? (REAL)NAN : lanes[0][k][j];
+    }
 }
 
 /* ---- one function for each term and kind ----------------------------------------------------- */
@@ -445,8 +541,15 @@ OF(reduce)(
             continue;
         }
         const reduction_axis *wide = axes->kept + at;
-        for (ptrdiff_t start = 0; start < wide->size; start += TILE) {
-            int width = wide->size - start < TILE ? (int)(wide->size - start) : TILE;
+        for (ptrdiff_t start = 0, width; start < wide->size; start += width) {
+            width = wide->size - start < TILE ? wide->size - start : TILE;
+            if (width < VECTOR_LENGTH && start > 0) {
+                start = wide->size - VECTOR_LENGTH; /* some once more, to the same results */
+                width = VECTOR_LENGTH;
+            }
+            else if (width > VECTOR_LENGTH) {
+                width -= width % VECTOR_LENGTH;
+            }
             const REAL *from = array + offset + start * wide->step;
             REAL made[TILE];
             if (axes->row.step == 1 && axes->row.size > 1) {
@@ -458,10 +561,10 @@ OF(reduce)(
                         aside[i * width + c] = from[c * wide->step + i];
                     }
                 }
-                OF(several)(kind, made, aside, &turned, number, width);
+                OF(several)(kind, made, aside, &turned, number, (int)width);
             }
             else {
-                OF(several)(kind, made, from, axes, number, width);
+                OF(several)(kind, made, from, axes, number, (int)width);
             }
             REAL *target = result + to + start * wide->step_of_result;
             for (int c = 0; c < width; c++) {
@@ -473,4 +576,6 @@ OF(reduce)(
 
 #undef VECTOR_LENGTH
 #undef VECTORS
+#undef TILE_VECTORS
+#undef CHAINS
 #undef NUMBERS_AT
