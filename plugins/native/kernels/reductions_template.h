@@ -13,7 +13,7 @@ typedef UINT OF(bits) __attribute__((vector_size(VECTOR_BYTES)));
 #define VECTORS (LANES / VECTOR_LENGTH)
 #define TILE_VECTORS (TILE / VECTOR_LENGTH)
 #define NUMBERS_AT(pointer, k) (*(const OF(numbers) *)((pointer) + (k) * VECTOR_LENGTH))
-/* Chains of additions that do not wait for each other, of the registers that there are. */
+/* Chains of comparisons that do not wait for each other, of the registers that there are. */
 #define CHAINS (VECTORS < 4 ? 4 / VECTORS : 1)
 
 INLINE REAL
@@ -107,27 +107,6 @@ OF(block_of)(REAL *room, const REAL *row, ptrdiff_t step, ptrdiff_t start, ptrdi
     return room;
 }
 
-/* Add some blocks of a row that are full and side by side, each in a chain of its own. */
-INLINE void
-OF(add_full_blocks)(
-    term which, OF(pairs) *pairs, const REAL *blocks, int count, OF(numbers) centers)
-{
-    OF(numbers) vectors[CHAINS][VECTORS] = {{{0}}};
-    for (int i = 0; i < BLOCK; i += LANES) {
-        for (int b = 0; b < count; b++) {
-            for (int k = 0; k < VECTORS; k++) {
-                vectors[b][k] +=
-                    OF(term_of_vector)(which, NUMBERS_AT(blocks + b * BLOCK + i, k), centers);
-            }
-        }
-    }
-    for (int b = 0; b < count; b++) {
-        REAL lanes[LANES];
-        memcpy(lanes, vectors[b], sizeof lanes);
-        OF(add_block)(pairs, OF(sum_of_lanes)(lanes));
-    }
-}
-
 /* The sum of terms of the elements that are combined into one. */
 INLINE REAL
 OF(sum_terms)(term which, const REAL *array, const reduction *axes, REAL center)
@@ -135,21 +114,13 @@ OF(sum_terms)(term which, const REAL *array, const reduction *axes, REAL center)
     OF(pairs) pairs;
     pairs.count = 0;
     OF(numbers) centers = center - (OF(numbers)){0};
-    ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, unused = 0, length = axes->row.size;
+    ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, unused = 0;
     do {
-        const REAL *row = array + offset;
-        ptrdiff_t start = 0;
-        for (; axes->row.step == 1 && start + CHAINS * BLOCK <= length; start += CHAINS * BLOCK) {
-            OF(add_full_blocks)(which, &pairs, row + start, CHAINS, centers);
-        }
-        for (; start < length; start += BLOCK) {
-            ptrdiff_t rest = length - start, count = rest < BLOCK ? rest : BLOCK;
-            REAL room[BLOCK], lanes[LANES] = {0};
-            const REAL *block = OF(block_of)(room, row, axes->row.step, start, count);
-            if (count == BLOCK) {
-                OF(add_full_blocks)(which, &pairs, block, 1, centers);
-                continue;
-            }
+        for (ptrdiff_t start = 0; start < axes->row.size; start += BLOCK) {
+            ptrdiff_t rest = axes->row.size - start, count = rest < BLOCK ? rest : BLOCK;
+            REAL room[BLOCK], lanes[LANES];
+            const REAL *block =
+                OF(block_of)(room, array + offset, axes->row.step, start, count);
             OF(numbers) vectors[VECTORS] = {{0}};
             ptrdiff_t i = 0;
             for (; i + LANES <= count; i += LANES) {
@@ -174,10 +145,11 @@ OF(combine_lines)(
     reduction_kind kind, REAL *lanes, const REAL *lines, ptrdiff_t count, OF(bits) *is_nan)
 {
     OF(numbers) vectors[CHAINS][VECTORS];
-    for (int b = 0; b < CHAINS; b++) {
+    memcpy(vectors[0], lanes, sizeof vectors[0]);
+    ptrdiff_t part = kind == REDUCTION_PRODUCT || count < MANY_LINES ? 0 : count / CHAINS;
+    for (int b = 1; b < CHAINS && part > 0; b++) {
         memcpy(vectors[b], lanes, sizeof vectors[b]);
     }
-    ptrdiff_t part = kind == REDUCTION_PRODUCT ? 0 : count / CHAINS;
     for (ptrdiff_t i = 0; i < part; i++) {
         for (int b = 0; b < CHAINS; b++) {
             for (int k = 0; k < VECTORS; k++) {
@@ -368,6 +340,16 @@ OF(combine_columns)(
         REAL *sums, const REAL *array, const reduction *axes, const REAL *centers, int width)     \
     {                                                                                             \
         OF(sum_terms_of_columns)(which, sums, array, axes, centers, width);                       \
+    }                                                                                             \
+    INLINE void OF(name)(                                                                         \
+        REAL *sums, const REAL *array, const reduction *axes, const REAL *centers, int width)     \
+    {                                                                                             \
+        if (width == A_ROW) {                                                                     \
+            *sums = OF(name##_of_row)(array, axes, *centers);                                     \
+        }                                                                                         \
+        else {                                                                                    \
+            OF(name##_of_columns)(sums, array, axes, centers, width);                             \
+        }                                                                                         \
     }
 TERM(sums, AS_IT_IS)
 TERM(squares, SQUARE)
@@ -388,117 +370,87 @@ TERM(numbers_alone, NOT_NAN)
         REAL *results, const REAL *array, const reduction *axes, int width)                       \
     {                                                                                             \
         OF(combine_columns)(kind, results, array, axes, width);                                   \
+    }                                                                                             \
+    INLINE void OF(name)(REAL *results, const REAL *array, const reduction *axes, int width)      \
+    {                                                                                             \
+        if (width == A_ROW) {                                                                     \
+            *results = OF(name##_of_row)(array, axes);                                            \
+        }                                                                                         \
+        else {                                                                                    \
+            OF(name##_of_columns)(results, array, axes, width);                                   \
+        }                                                                                         \
     }
 KIND(products, REDUCTION_PRODUCT)
 KIND(greatest, REDUCTION_GREATEST)
 KIND(least, REDUCTION_LEAST)
 #undef KIND
 
-static REAL
-OF(one)(reduction_kind kind, const REAL *array, const reduction *axes, double number)
-{
-    REAL count = (REAL)axes->elements;
-    switch (kind) {
-    case REDUCTION_SUM:
-        return OF(sums_of_row)(array, axes, 0);
-    case REDUCTION_NAN_SUM:
-        return OF(numbers_alone_of_row)(array, axes, 0);
-    case REDUCTION_MEAN:
-        return OF(sums_of_row)(array, axes, 0) / count;
-    case REDUCTION_NORM:
-        return OF(root)(OF(squares_of_row)(array, axes, 0));
-    case REDUCTION_SUM_OF_SIZES:
-        return OF(sizes_of_row)(array, axes, 0);
-    case REDUCTION_GREATEST_SIZE:
-        return OF(combined)(
-            REDUCTION_GREATEST, OF(absolute)(OF(greatest_of_row)(array, axes)),
-            OF(absolute)(OF(least_of_row)(array, axes)));
-    case REDUCTION_VARIANCE: {
-        REAL mean = OF(sums_of_row)(array, axes, 0) / count;
-        REAL rest = OF(deviations_of_row)(array, axes, mean);
-        REAL squares = OF(squared_deviations_of_row)(array, axes, mean);
-        REAL variance = (squares - rest * rest / count) / (REAL)number;
-        return variance < 0 ? 0 : variance; /* NaN stays */
-    }
-    case REDUCTION_LOG_SUM_EXP: {
-        REAL top = OF(greatest_of_row)(array, axes);
-        top = OF(absolute)(top) < (REAL)INFINITY ? top : 0;
-        return (REAL)log((double)OF(powers_of_row)(array, axes, top)) + top;
-    }
-    case REDUCTION_PRODUCT:
-        return OF(products_of_row)(array, axes);
-    case REDUCTION_GREATEST:
-        return OF(greatest_of_row)(array, axes);
-    default:
-        return OF(least_of_row)(array, axes);
-    }
-}
-
-/* The same of columns side by side. */
+/* Reduce a row, or columns side by side. */
 static void
-OF(several)(
+OF(reduce_some)(
     reduction_kind kind, REAL *results, const REAL *array, const reduction *axes, double number,
     int width)
 {
     REAL count = (REAL)axes->elements, centers[TILE] = {0}, sums[TILE];
+    int made = width == A_ROW ? 1 : width;
     switch (kind) {
     case REDUCTION_SUM:
     case REDUCTION_MEAN:
-        OF(sums_of_columns)(results, array, axes, centers, width);
-        for (int c = 0; kind == REDUCTION_MEAN && c < width; c++) {
+        OF(sums)(results, array, axes, centers, width);
+        for (int c = 0; kind == REDUCTION_MEAN && c < made; c++) {
             results[c] /= count;
         }
         break;
     case REDUCTION_NAN_SUM:
-        OF(numbers_alone_of_columns)(results, array, axes, centers, width);
+        OF(numbers_alone)(results, array, axes, centers, width);
         break;
     case REDUCTION_NORM:
-        OF(squares_of_columns)(results, array, axes, centers, width);
-        for (int c = 0; c < width; c++) {
+        OF(squares)(results, array, axes, centers, width);
+        for (int c = 0; c < made; c++) {
             results[c] = OF(root)(results[c]);
         }
         break;
     case REDUCTION_SUM_OF_SIZES:
-        OF(sizes_of_columns)(results, array, axes, centers, width);
+        OF(sizes)(results, array, axes, centers, width);
         break;
     case REDUCTION_GREATEST_SIZE:
-        OF(greatest_of_columns)(results, array, axes, width);
-        OF(least_of_columns)(sums, array, axes, width);
-        for (int c = 0; c < width; c++) {
+        OF(greatest)(results, array, axes, width);
+        OF(least)(sums, array, axes, width);
+        for (int c = 0; c < made; c++) {
             results[c] = OF(combined)(
                 REDUCTION_GREATEST, OF(absolute)(results[c]), OF(absolute)(sums[c]));
         }
         break;
     case REDUCTION_VARIANCE:
-        OF(sums_of_columns)(centers, array, axes, results, width);
-        for (int c = 0; c < width; c++) {
+        OF(sums)(centers, array, axes, results, width);
+        for (int c = 0; c < made; c++) {
             centers[c] /= count;
         }
-        OF(deviations_of_columns)(sums, array, axes, centers, width);
-        OF(squared_deviations_of_columns)(results, array, axes, centers, width);
-        for (int c = 0; c < width; c++) {
+        OF(deviations)(sums, array, axes, centers, width);
+        OF(squared_deviations)(results, array, axes, centers, width);
+        for (int c = 0; c < made; c++) {
             REAL variance = (results[c] - sums[c] * sums[c] / count) / (REAL)number;
-            results[c] = variance < 0 ? 0 : variance;
+            results[c] = variance < 0 ? 0 : variance; /* NaN stays */
         }
         break;
     case REDUCTION_LOG_SUM_EXP:
-        OF(greatest_of_columns)(centers, array, axes, width);
-        for (int c = 0; c < width; c++) {
+        OF(greatest)(centers, array, axes, width);
+        for (int c = 0; c < made; c++) {
             centers[c] = OF(absolute)(centers[c]) < (REAL)INFINITY ? centers[c] : 0;
         }
-        OF(powers_of_columns)(sums, array, axes, centers, width);
-        for (int c = 0; c < width; c++) {
+        OF(powers)(sums, array, axes, centers, width);
+        for (int c = 0; c < made; c++) {
             results[c] = (REAL)log((double)sums[c]) + centers[c];
         }
         break;
     case REDUCTION_PRODUCT:
-        OF(products_of_columns)(results, array, axes, width);
+        OF(products)(results, array, axes, width);
         break;
     case REDUCTION_GREATEST:
-        OF(greatest_of_columns)(results, array, axes, width);
+        OF(greatest)(results, array, axes, width);
         break;
     default:
-        OF(least_of_columns)(results, array, axes, width);
+        OF(least)(results, array, axes, width);
     }
 }
 
@@ -537,7 +489,7 @@ OF(reduce)(
     ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, to = 0;
     do {
         if (at < 0) {
-            result[to] = OF(one)(kind, array + offset, axes, number);
+            OF(reduce_some)(kind, result + to, array + offset, axes, number, A_ROW);
             continue;
         }
         const reduction_axis *wide = axes->kept + at;
@@ -561,10 +513,10 @@ OF(reduce)(
                         aside[i * width + c] = from[c * wide->step + i];
                     }
                 }
-                OF(several)(kind, made, aside, &turned, number, (int)width);
+                OF(reduce_some)(kind, made, aside, &turned, number, (int)width);
             }
             else {
-                OF(several)(kind, made, from, axes, number, (int)width);
+                OF(reduce_some)(kind, made, from, axes, number, (int)width);
             }
             REAL *target = result + to + start * wide->step_of_result;
             for (int c = 0; c < width; c++) {
