@@ -10,7 +10,6 @@ from threadpoolctl import ThreadpoolController
 
 import dovetail
 from dovetail.nn import functional as F
-from dovetail_cpu.memory import aligned_memory
 
 pytestmark = pytest.mark.cpu_only(reason="threads are those of the cpu backend")
 
@@ -65,25 +64,3 @@ def test_the_number_of_threads_is_that_of_blas_too():
 def test_a_number_of_threads_is_positive(wrong):
     with pytest.raises(RuntimeError, match="expects a positive integer"):
         dovetail.set_num_threads(wrong)
-
-
-@pytest.mark.parametrize("number", [1, 2])
-def test_large_results_begin_with_a_line_of_the_cache(number):
-    dovetail.set_num_threads(number)
-    x = dovetail.rand(SHAPE) + 1
-    results = [
-        x,
-        x * x,
-        x.exp(),
-        x / 2,
-        x.clone(),
-        x.relu(),
-        F.softmax(x, -1),
-        x @ x,
-        x[:, :20] + 1,
-        F.gelu(x),
-    ]
-    if aligned_memory._FOUND is None:
-        pytest.skip("NumPy's allocator cannot be chosen here")
-    assert not any([each.data_ptr() % 64 for each in (x, *results)])
-    assert x.untyped_storage().nbytes() == 4 * x.numel()

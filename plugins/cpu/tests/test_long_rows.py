@@ -1,30 +1,15 @@
-"""Passes over long rows, which go row by row, give what the generic kernels give in float64."""
+"""Passes over long rows give what the generic kernels give in float64."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from dovetail_cpu import silence
-
 LIMITS = {"float32": 3e-6, "float64": 1e-13}
 
 
 def numbers(shape, dtype, seed=0):
     return (np.random.default_rng(seed).standard_normal(shape) * 3 + 1).astype(dtype)
-
-
-def test_what_goes_row_by_row_leaves_the_state_of_numpy_as_it_was():
-    def fail():
-        assert np.getbufsize() == silence.LONG_ROW
-        assert np.geterr() == dict.fromkeys(np.geterr(), "ignore")
-        raise ValueError
-
-    with np.errstate(over="raise"):
-        before = np.geterr(), np.getbufsize()
-        with pytest.raises(ValueError):
-            silence.row_by_row(fail)()
-        assert (np.geterr(), np.getbufsize()) == before
 
 
 @pytest.mark.parametrize("dtype", LIMITS)

@@ -8,10 +8,8 @@ import pytest
 import dovetail
 from dovetail import linalg
 from dovetail.nn import functional as F
-from dovetail_aten.families.distances import composites as distances
 from dovetail_aten.families.linalg.composites import factorizations
 from dovetail_aten.families.losses import composites as losses
-from dovetail_aten.families.margin_losses import composites as margin_losses
 from dovetail_aten.kernel_support import family_class
 from dovetail_cpu.kernels.table import WHOLE_COMPOSITES
 
@@ -93,32 +91,12 @@ def test_reflections_are_multiplied_as_by_their_composites(dtype, shape):
             assert_close(made, expected)
 
 
-@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 2.0, 3.0, float("inf")])
-@pytest.mark.parametrize("shape", [(5, 1), (5, 3), (70, 500), (1, 3), (0, 3), (3, 0)])
-def test_distances_of_all_rows_are_those_of_the_composite(p, shape):
-    x = numbers(*shape)
-    assert_close(F.pdist(x, p), distances.pdist(x, p))
-
-
 def test_distances_of_rows_that_lie_close_together_have_exact_gradients():
     x = (numbers(4, 3) + 1e4).float().requires_grad_()
     F.pdist(x).sum().backward()
     exact = x.detach().double().requires_grad_()
     F.pdist(exact).sum().backward()
     assert_close(x.grad.double(), exact.grad, rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("reduction", [0, 1, 2])
-def test_margin_losses_are_those_of_the_composites(reduction):
-    x, weight = numbers(50, 7), numbers(7).abs()
-    target = dovetail.from_numpy(RANDOM.integers(0, 7, 50))
-    for p in (1, 2):
-        given = x, target, p, 0.7, weight, reduction
-        made = dovetail.ops.aten.multi_margin_loss(*given)
-        assert_close(made, margin_losses.multi_margin_loss(*given))
-    labels = dovetail.from_numpy(RANDOM.integers(-1, 7, (50, 7)))
-    made = dovetail.ops.aten.multilabel_margin_loss(x, labels, reduction)
-    assert_close(made, margin_losses.multilabel_margin_loss(x, labels, reduction))
 
 
 def test_a_score_of_nan_is_no_lost_margin():

@@ -8,7 +8,9 @@
 #include <string.h>
 
 enum {
+    A_ROW = 0,        /* in the place of a number of columns */
     TILE_BYTES = 512, /* of columns that are reduced together */
+    MANY_LINES = 16,  /* of lanes that are worth several chains */
     SHORT_ROW = 48,   /* elements of a row up to which rows are copied side by side */
 };
 

@@ -11,7 +11,10 @@ typedef REAL OF(numbers) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeo
 typedef UINT OF(bits) __attribute__((vector_size(VECTOR_BYTES)));
 #define VECTOR_LENGTH (VECTOR_BYTES / (int)sizeof(REAL))
 #define VECTORS (LANES / VECTOR_LENGTH)
+#define TILE_VECTORS (TILE / VECTOR_LENGTH)
 #define NUMBERS_AT(pointer, k) (*(const OF(numbers) *)((pointer) + (k) * VECTOR_LENGTH))
+/* Chains of comparisons that do not wait for each other, of the registers that there are. */
+#define CHAINS (VECTORS < 4 ? 4 / VECTORS : 1)
 
 INLINE REAL
 OF(term_of)(term which, REAL x, REAL center)
@@ -34,18 +37,13 @@ OF(term_of)(term which, REAL x, REAL center)
     }
 }
 
-/* NaN wins over numbers. */
+/* Of equal elements the first. A NaN `b` is left out: those that reduce arrays look for NaN. */
 INLINE REAL
 OF(combined)(reduction_kind kind, REAL a, REAL b)
 {
-    switch (kind) {
-    case REDUCTION_PRODUCT:
-        return a * b;
-    case REDUCTION_GREATEST:
-        return (a > b) | (a != a) ? a : b;
-    default:
-        return (a < b) | (a != a) ? a : b;
-    }
+    return kind == REDUCTION_PRODUCT    ? a * b
+           : kind == REDUCTION_GREATEST ? (b > a ? b : a)
+                                        : (b < a ? b : a);
 }
 
 /* The same of vectors. */
@@ -55,15 +53,28 @@ OF(combined_vectors)(reduction_kind kind, OF(numbers) a, OF(numbers) b)
     if (kind == REDUCTION_PRODUCT) {
         return a * b;
     }
-    OF(bits) is_first = (OF(bits))(kind == REDUCTION_GREATEST ? a > b : a < b) | (OF(bits))(a != a);
-    return (OF(numbers))((is_first & (OF(bits))a) | (~is_first & (OF(bits))b));
+    OF(bits) is_second = (OF(bits))(kind == REDUCTION_GREATEST ? b > a : b < a);
+    return (OF(numbers))((is_second & (OF(bits))b) | (~is_second & (OF(bits))a));
 }
 
-/* A term of vectors; powers are computed in lanes. */
+/* Which lanes an extremum has to be NaN in; a product is by itself. */
+INLINE OF(bits)
+OF(nan_in)(reduction_kind kind, OF(numbers) x)
+{
+    return kind == REDUCTION_PRODUCT ? (OF(bits)){0} : (OF(bits))(x != x);
+}
+
+/* A term of vectors. */
 INLINE OF(numbers)
-OF(term_of_vector)(term which, OF(numbers) x, REAL center)
+OF(term_of_vector)(term which, OF(numbers) x, OF(numbers) center)
 {
     OF(numbers) away = x - center;
+    if (which == POWER) {
+        for (int j = 0; j < VECTOR_LENGTH; j++) {
+            away[j] = OF(exp)(away[j]);
+        }
+        return away;
+    }
     OF(bits) is_number = (OF(bits))(x == x);
     return which == NOT_NAN             ? (OF(numbers))(is_number & (OF(bits))x)
            : which == SQUARE            ? x * x
@@ -102,26 +113,22 @@ OF(sum_terms)(term which, const REAL *array, const reduction *axes, REAL center)
 {
     OF(pairs) pairs;
     pairs.count = 0;
+    OF(numbers) centers = center - (OF(numbers)){0};
     ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, unused = 0;
     do {
         for (ptrdiff_t start = 0; start < axes->row.size; start += BLOCK) {
             ptrdiff_t rest = axes->row.size - start, count = rest < BLOCK ? rest : BLOCK;
-            REAL room[BLOCK], lanes[LANES] = {0};
+            REAL room[BLOCK], lanes[LANES];
             const REAL *block =
                 OF(block_of)(room, array + offset, axes->row.step, start, count);
             OF(numbers) vectors[VECTORS] = {{0}};
             ptrdiff_t i = 0;
-            for (; which != POWER && i + LANES <= count; i += LANES) {
+            for (; i + LANES <= count; i += LANES) {
                 for (int k = 0; k < VECTORS; k++) {
-                    vectors[k] += OF(term_of_vector)(which, NUMBERS_AT(block + i, k), center);
+                    vectors[k] += OF(term_of_vector)(which, NUMBERS_AT(block + i, k), centers);
                 }
             }
             memcpy(lanes, vectors, sizeof lanes);
-            for (; i + LANES <= count; i += LANES) {
-                for (int j = 0; j < LANES; j++) {
-                    lanes[j] += OF(term_of)(which, block[i + j], center);
-                }
-            }
             for (int j = 0; i < count; i++, j++) {
                 lanes[j] += OF(term_of)(which, block[i], center);
             }
@@ -131,33 +138,63 @@ OF(sum_terms)(term which, const REAL *array, const reduction *axes, REAL center)
     return OF(sum_of_blocks)(&pairs);
 }
 
+/* Combine lanes with full lines of them, and note which lanes of vectors have a NaN. Parts of the
+ * lines do not wait for each other where the result is the same in any order. */
+INLINE void
+OF(combine_lines)(
+    reduction_kind kind, REAL *lanes, const REAL *lines, ptrdiff_t count, OF(bits) *is_nan)
+{
+    OF(numbers) vectors[CHAINS][VECTORS];
+    memcpy(vectors[0], lanes, sizeof vectors[0]);
+    ptrdiff_t part = kind == REDUCTION_PRODUCT || count < MANY_LINES ? 0 : count / CHAINS;
+    for (int b = 1; b < CHAINS && part > 0; b++) {
+        memcpy(vectors[b], lanes, sizeof vectors[b]);
+    }
+    for (ptrdiff_t i = 0; i < part; i++) {
+        for (int b = 0; b < CHAINS; b++) {
+            for (int k = 0; k < VECTORS; k++) {
+                OF(numbers) x = NUMBERS_AT(lines + (b * part + i) * LANES, k);
+                vectors[b][k] = OF(combined_vectors)(kind, vectors[b][k], x);
+                *is_nan |= OF(nan_in)(kind, x);
+            }
+        }
+    }
+    for (int b = 1; b < CHAINS && part > 0; b++) {
+        for (int k = 0; k < VECTORS; k++) {
+            vectors[0][k] = OF(combined_vectors)(kind, vectors[0][k], vectors[b][k]);
+        }
+    }
+    for (ptrdiff_t i = part * CHAINS; i < count; i++) {
+        for (int k = 0; k < VECTORS; k++) {
+            OF(numbers) x = NUMBERS_AT(lines + i * LANES, k);
+            vectors[0][k] = OF(combined_vectors)(kind, vectors[0][k], x);
+            *is_nan |= OF(nan_in)(kind, x);
+        }
+    }
+    memcpy(lanes, vectors[0], sizeof vectors[0]);
+}
+
 /* The elements that are combined into one, in lanes. */
 INLINE REAL
 OF(combine)(reduction_kind kind, const REAL *array, const reduction *axes)
 {
     REAL lanes[LANES];
+    OF(bits) is_nan = {0};
     for (int j = 0; j < LANES; j++) {
         lanes[j] = OF(neutral)(kind);
     }
-    ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, unused = 0;
+    ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, unused = 0, length = axes->row.size;
+    ptrdiff_t most = axes->row.step == 1 ? length : BLOCK;
     do {
-        for (ptrdiff_t start = 0; start < axes->row.size; start += BLOCK) {
-            ptrdiff_t rest = axes->row.size - start, count = rest < BLOCK ? rest : BLOCK;
+        for (ptrdiff_t start = 0; start < length; start += most) {
+            ptrdiff_t rest = length - start, count = rest < most ? rest : most;
             REAL room[BLOCK];
             const REAL *block =
                 OF(block_of)(room, array + offset, axes->row.step, start, count);
-            OF(numbers) vectors[VECTORS];
-            memcpy(vectors, lanes, sizeof lanes);
-            ptrdiff_t i = 0;
-            for (; i + LANES <= count; i += LANES) {
-                for (int k = 0; k < VECTORS; k++) {
-                    vectors[k] =
-                        OF(combined_vectors)(kind, vectors[k], NUMBERS_AT(block + i, k));
-                }
-            }
-            memcpy(lanes, vectors, sizeof lanes);
-            for (int j = 0; i < count; i++, j++) {
+            OF(combine_lines)(kind, lanes, block, count / LANES, &is_nan);
+            for (ptrdiff_t i = count / LANES * LANES, j = 0; i < count; i++, j++) {
                 lanes[j] = OF(combined)(kind, lanes[j], block[i]);
+                is_nan[0] |= (UINT)(block[i] != block[i]);
             }
         }
     } while (advance(axes->reduced, axes->reduced_count, index, &offset, &unused));
@@ -166,98 +203,129 @@ OF(combine)(reduction_kind kind, const REAL *array, const reduction *axes)
             lanes[j] = OF(combined)(kind, lanes[j], lanes[j + half]);
         }
     }
-    return lanes[0];
+    UINT has_nan = 0;
+    for (int j = 0; j < VECTOR_LENGTH; j++) {
+        has_nan |= is_nan[j];
+    }
+    return has_nan ? (REAL)NAN : lanes[0];
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* The same sums of `width` columns side by side. */
+/* Some of the columns side by side; fewer than a vector has are followed by zeros. */
+INLINE OF(numbers)
+OF(columns_at)(const REAL *line, int k, int width)
+{
+    if (width >= VECTOR_LENGTH) {
+        return NUMBERS_AT(line, k);
+    }
+    OF(numbers) some = {0};
+    memcpy(&some, line, (size_t)width * sizeof(REAL));
+    return some;
+}
+
+/* The same sums of `width` columns side by side, which are fewer than a vector has, or fill some
+ * vectors. */
 INLINE void
 OF(sum_terms_of_columns)(
-    term which, REAL *restrict sums, const REAL *array, const reduction *axes,
-    const REAL *restrict centers, int width)
+    term which, REAL *sums, const REAL *array, const reduction *axes, const REAL *centers,
+    int width)
 {
-    REAL waiting[LEVELS][TILE];
+    OF(numbers) waiting[LEVELS][TILE_VECTORS];
+    int vectors = width < VECTOR_LENGTH ? 1 : width / VECTOR_LENGTH;
     size_t blocks = 0;
     ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, unused = 0, step = axes->row.step;
     do {
         for (ptrdiff_t start = 0; start < axes->row.size; start += BLOCK) {
             ptrdiff_t rest = axes->row.size - start, count = rest < BLOCK ? rest : BLOCK;
             const REAL *block = array + offset + start * step;
-            REAL lanes[LANES][TILE];
-            for (int i = 0; i < count; i++) {
-                REAL *restrict lane = lanes[i % LANES];
-                const REAL *restrict line = block + i * step;
-                if (i < LANES) {
-                    for (int c = 0; c < width; c++) {
-                        lane[c] = 0 + OF(term_of)(which, line[c], centers[c]); /* no -0 */
+            ptrdiff_t filled = count < LANES ? count : LANES;
+            OF(numbers) lanes[LANES][TILE_VECTORS];
+            for (int j = 0; j < filled; j++) {
+                for (int k = 0; k < vectors; k++) {
+                    OF(numbers) sum = {0}, center = NUMBERS_AT(centers, k);
+                    for (ptrdiff_t i = j; i < count; i += LANES) {
+                        OF(numbers) x = OF(columns_at)(block + i * step, k, width);
+                        sum += OF(term_of_vector)(which, x, center);
                     }
-                    continue;
-                }
-                for (int c = 0; c < width; c++) {
-                    lane[c] += OF(term_of)(which, line[c], centers[c]);
+                    lanes[j][k] = sum;
                 }
             }
-            ptrdiff_t filled = count < LANES ? count : LANES;
             for (int half = LANES / 2; half > 0; half /= 2) {
                 for (int j = 0; j + half < filled; j++) { /* the other lanes would add 0 */
-                    for (int c = 0; c < width; c++) {
-                        lanes[j][c] += lanes[j + half][c];
+                    for (int k = 0; k < vectors; k++) {
+                        lanes[j][k] += lanes[j + half][k];
                     }
                 }
                 filled = filled < half ? filled : half;
             }
             int level = 0;
             for (size_t full = blocks++; full & 1; full >>= 1, level++) {
-                for (int c = 0; c < width; c++) {
-                    lanes[0][c] = waiting[level][c] + lanes[0][c];
+                for (int k = 0; k < vectors; k++) {
+                    lanes[0][k] = waiting[level][k] + lanes[0][k];
                 }
             }
-            memcpy(waiting[level], lanes[0], (size_t)width * sizeof(REAL));
+            memcpy(waiting[level], lanes[0], (size_t)vectors * sizeof(OF(numbers)));
         }
     } while (advance(axes->reduced, axes->reduced_count, index, &offset, &unused));
+    OF(numbers) made[TILE_VECTORS];
     int is_first = 1;
     for (int level = 0; blocks >> level; level++) {
         if (blocks >> level & 1) {
-            for (int c = 0; c < width; c++) {
-                sums[c] = is_first ? waiting[level][c] : waiting[level][c] + sums[c];
+            for (int k = 0; k < vectors; k++) {
+                made[k] = is_first ? waiting[level][k] : waiting[level][k] + made[k];
             }
             is_first = 0;
         }
     }
+    memcpy(sums, made, (size_t)width * sizeof(REAL));
 }
 
 INLINE void
 OF(combine_columns)(
-    reduction_kind kind, REAL *restrict results, const REAL *array, const reduction *axes,
-    int width)
+    reduction_kind kind, REAL *results, const REAL *array, const reduction *axes, int width)
 {
-    REAL lanes[LANES][TILE];
+    OF(numbers) lanes[LANES][TILE_VECTORS];
+    OF(bits) is_nan[TILE_VECTORS] = {{0}};
+    int vectors = width < VECTOR_LENGTH ? 1 : width / VECTOR_LENGTH;
     ptrdiff_t filled = axes->row.size < LANES ? axes->row.size : LANES;
     for (int j = 0; j < filled; j++) {
-        for (int c = 0; c < width; c++) {
-            lanes[j][c] = OF(neutral)(kind);
+        for (int k = 0; k < vectors; k++) {
+            lanes[j][k] = OF(neutral)(kind) - (OF(numbers)){0};
         }
     }
     ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, unused = 0, step = axes->row.step;
     do {
-        for (ptrdiff_t i = 0; i < axes->row.size; i++) {
-            REAL *restrict lane = lanes[i % BLOCK % LANES];
-            const REAL *restrict line = array + offset + i * step;
-            for (int c = 0; c < width; c++) {
-                lane[c] = OF(combined)(kind, lane[c], line[c]);
+        for (ptrdiff_t start = 0; start < axes->row.size; start += BLOCK) {
+            ptrdiff_t rest = axes->row.size - start, count = rest < BLOCK ? rest : BLOCK;
+            const REAL *block = array + offset + start * step;
+            for (int j = 0; j < filled; j++) {
+                for (int k = 0; k < vectors; k++) {
+                    OF(numbers) made = lanes[j][k];
+                    OF(bits) has_nan = is_nan[k];
+                    for (ptrdiff_t i = j; i < count; i += LANES) {
+                        OF(numbers) x = OF(columns_at)(block + i * step, k, width);
+                        made = OF(combined_vectors)(kind, made, x);
+                        has_nan |= OF(nan_in)(kind, x);
+                    }
+                    lanes[j][k] = made;
+                    is_nan[k] = has_nan;
+                }
             }
         }
     } while (advance(axes->reduced, axes->reduced_count, index, &offset, &unused));
     for (int half = LANES / 2; half > 0; half /= 2) {
         for (int j = 0; j + half < filled; j++) {
-            for (int c = 0; c < width; c++) {
-                lanes[j][c] = OF(combined)(kind, lanes[j][c], lanes[j + half][c]);
+            for (int k = 0; k < vectors; k++) {
+                lanes[j][k] = OF(combined_vectors)(kind, lanes[j][k], lanes[j + half][k]);
             }
         }
         filled = filled < half ? filled : half;
     }
-    memcpy(results, lanes[0], (size_t)width * sizeof(REAL));
+    for (int c = 0; c < width; c++) {
+        int k = c / VECTOR_LENGTH, j = c % VECTOR_LENGTH;
+        results[c] = is_nan[k][j] ? (REAL)NAN : lanes[0][k][j];
+    }
 }
 
 /* ---- one function for each term and kind ----------------------------------------------------- */
@@ -272,6 +340,16 @@ OF(combine_columns)(
         REAL *sums, const REAL *array, const reduction *axes, const REAL *centers, int width)     \
     {                                                                                             \
         OF(sum_terms_of_columns)(which, sums, array, axes, centers, width);                       \
+    }                                                                                             \
+    INLINE void OF(name)(                                                                         \
+        REAL *sums, const REAL *array, const reduction *axes, const REAL *centers, int width)     \
+    {                                                                                             \
+        if (width == A_ROW) {                                                                     \
+            *sums = OF(name##_of_row)(array, axes, *centers);                                     \
+        }                                                                                         \
+        else {                                                                                    \
+            OF(name##_of_columns)(sums, array, axes, centers, width);                             \
+        }                                                                                         \
     }
 TERM(sums, AS_IT_IS)
 TERM(squares, SQUARE)
@@ -292,117 +370,87 @@ TERM(numbers_alone, NOT_NAN)
         REAL *results, const REAL *array, const reduction *axes, int width)                       \
     {                                                                                             \
         OF(combine_columns)(kind, results, array, axes, width);                                   \
+    }                                                                                             \
+    INLINE void OF(name)(REAL *results, const REAL *array, const reduction *axes, int width)      \
+    {                                                                                             \
+        if (width == A_ROW) {                                                                     \
+            *results = OF(name##_of_row)(array, axes);                                            \
+        }                                                                                         \
+        else {                                                                                    \
+            OF(name##_of_columns)(results, array, axes, width);                                   \
+        }                                                                                         \
     }
 KIND(products, REDUCTION_PRODUCT)
 KIND(greatest, REDUCTION_GREATEST)
 KIND(least, REDUCTION_LEAST)
 #undef KIND
 
-static REAL
-OF(one)(reduction_kind kind, const REAL *array, const reduction *axes, double number)
-{
-    REAL count = (REAL)axes->elements;
-    switch (kind) {
-    case REDUCTION_SUM:
-        return OF(sums_of_row)(array, axes, 0);
-    case REDUCTION_NAN_SUM:
-        return OF(numbers_alone_of_row)(array, axes, 0);
-    case REDUCTION_MEAN:
-        return OF(sums_of_row)(array, axes, 0) / count;
-    case REDUCTION_NORM:
-        return OF(root)(OF(squares_of_row)(array, axes, 0));
-    case REDUCTION_SUM_OF_SIZES:
-        return OF(sizes_of_row)(array, axes, 0);
-    case REDUCTION_GREATEST_SIZE:
-        return OF(combined)(
-            REDUCTION_GREATEST, OF(absolute)(OF(greatest_of_row)(array, axes)),
-            OF(absolute)(OF(least_of_row)(array, axes)));
-    case REDUCTION_VARIANCE: {
-        REAL mean = OF(sums_of_row)(array, axes, 0) / count;
-        REAL rest = OF(deviations_of_row)(array, axes, mean);
-        REAL squares = OF(squared_deviations_of_row)(array, axes, mean);
-        REAL variance = (squares - rest * rest / count) / (REAL)number;
-        return variance < 0 ? 0 : variance; /* NaN stays */
-    }
-    case REDUCTION_LOG_SUM_EXP: {
-        REAL top = OF(greatest_of_row)(array, axes);
-        top = OF(absolute)(top) < (REAL)INFINITY ? top : 0;
-        return (REAL)log((double)OF(powers_of_row)(array, axes, top)) + top;
-    }
-    case REDUCTION_PRODUCT:
-        return OF(products_of_row)(array, axes);
-    case REDUCTION_GREATEST:
-        return OF(greatest_of_row)(array, axes);
-    default:
-        return OF(least_of_row)(array, axes);
-    }
-}
-
-/* The same of columns side by side. */
+/* Reduce a row, or columns side by side. */
 static void
-OF(several)(
+OF(reduce_some)(
     reduction_kind kind, REAL *results, const REAL *array, const reduction *axes, double number,
     int width)
 {
     REAL count = (REAL)axes->elements, centers[TILE] = {0}, sums[TILE];
+    int made = width == A_ROW ? 1 : width;
     switch (kind) {
     case REDUCTION_SUM:
     case REDUCTION_MEAN:
-        OF(sums_of_columns)(results, array, axes, centers, width);
-        for (int c = 0; kind == REDUCTION_MEAN && c < width; c++) {
+        OF(sums)(results, array, axes, centers, width);
+        for (int c = 0; kind == REDUCTION_MEAN && c < made; c++) {
             results[c] /= count;
         }
         break;
     case REDUCTION_NAN_SUM:
-        OF(numbers_alone_of_columns)(results, array, axes, centers, width);
+        OF(numbers_alone)(results, array, axes, centers, width);
         break;
     case REDUCTION_NORM:
-        OF(squares_of_columns)(results, array, axes, centers, width);
-        for (int c = 0; c < width; c++) {
+        OF(squares)(results, array, axes, centers, width);
+        for (int c = 0; c < made; c++) {
             results[c] = OF(root)(results[c]);
         }
         break;
     case REDUCTION_SUM_OF_SIZES:
-        OF(sizes_of_columns)(results, array, axes, centers, width);
+        OF(sizes)(results, array, axes, centers, width);
         break;
     case REDUCTION_GREATEST_SIZE:
-        OF(greatest_of_columns)(results, array, axes, width);
-        OF(least_of_columns)(sums, array, axes, width);
-        for (int c = 0; c < width; c++) {
+        OF(greatest)(results, array, axes, width);
+        OF(least)(sums, array, axes, width);
+        for (int c = 0; c < made; c++) {
             results[c] = OF(combined)(
                 REDUCTION_GREATEST, OF(absolute)(results[c]), OF(absolute)(sums[c]));
         }
         break;
     case REDUCTION_VARIANCE:
-        OF(sums_of_columns)(centers, array, axes, results, width);
-        for (int c = 0; c < width; c++) {
+        OF(sums)(centers, array, axes, results, width);
+        for (int c = 0; c < made; c++) {
             centers[c] /= count;
         }
-        OF(deviations_of_columns)(sums, array, axes, centers, width);
-        OF(squared_deviations_of_columns)(results, array, axes, centers, width);
-        for (int c = 0; c < width; c++) {
+        OF(deviations)(sums, array, axes, centers, width);
+        OF(squared_deviations)(results, array, axes, centers, width);
+        for (int c = 0; c < made; c++) {
             REAL variance = (results[c] - sums[c] * sums[c] / count) / (REAL)number;
-            results[c] = variance < 0 ? 0 : variance;
+            results[c] = variance < 0 ? 0 : variance; /* NaN stays */
         }
         break;
     case REDUCTION_LOG_SUM_EXP:
-        OF(greatest_of_columns)(centers, array, axes, width);
-        for (int c = 0; c < width; c++) {
+        OF(greatest)(centers, array, axes, width);
+        for (int c = 0; c < made; c++) {
             centers[c] = OF(absolute)(centers[c]) < (REAL)INFINITY ? centers[c] : 0;
         }
-        OF(powers_of_columns)(sums, array, axes, centers, width);
-        for (int c = 0; c < width; c++) {
+        OF(powers)(sums, array, axes, centers, width);
+        for (int c = 0; c < made; c++) {
             results[c] = (REAL)log((double)sums[c]) + centers[c];
         }
         break;
     case REDUCTION_PRODUCT:
-        OF(products_of_columns)(results, array, axes, width);
+        OF(products)(results, array, axes, width);
         break;
     case REDUCTION_GREATEST:
-        OF(greatest_of_columns)(results, array, axes, width);
+        OF(greatest)(results, array, axes, width);
         break;
     default:
-        OF(least_of_columns)(results, array, axes, width);
+        OF(least)(results, array, axes, width);
     }
 }
 
@@ -441,12 +489,19 @@ OF(reduce)(
     ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, to = 0;
     do {
         if (at < 0) {
-            result[to] = OF(one)(kind, array + offset, axes, number);
+            OF(reduce_some)(kind, result + to, array + offset, axes, number, A_ROW);
             continue;
         }
         const reduction_axis *wide = axes->kept + at;
-        for (ptrdiff_t start = 0; start < wide->size; start += TILE) {
-            int width = wide->size - start < TILE ? (int)(wide->size - start) : TILE;
+        for (ptrdiff_t start = 0, width; start < wide->size; start += width) {
+            width = wide->size - start < TILE ? wide->size - start : TILE;
+            if (width < VECTOR_LENGTH && start > 0) {
+                start = wide->size - VECTOR_LENGTH; /* some once more, to the same results */
+                width = VECTOR_LENGTH;
+            }
+            else if (width > VECTOR_LENGTH) {
+                width -= width % VECTOR_LENGTH;
+            }
             const REAL *from = array + offset + start * wide->step;
             REAL made[TILE];
             if (axes->row.step == 1 && axes->row.size > 1) {
@@ -458,10 +513,10 @@ OF(reduce)(
                         aside[i * width + c] = from[c * wide->step + i];
                     }
                 }
-                OF(several)(kind, made, aside, &turned, number, width);
+                OF(reduce_some)(kind, made, aside, &turned, number, (int)width);
             }
             else {
-                OF(several)(kind, made, from, axes, number, width);
+                OF(reduce_some)(kind, made, from, axes, number, (int)width);
             }
             REAL *target = result + to + start * wide->step_of_result;
             for (int c = 0; c < width; c++) {
@@ -473,4 +528,6 @@ OF(reduce)(
 
 #undef VECTOR_LENGTH
 #undef VECTORS
+#undef TILE_VECTORS
+#undef CHAINS
 #undef NUMBERS_AT

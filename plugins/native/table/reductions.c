@@ -435,6 +435,24 @@ sum_to(PyObject *const *arguments, int variant)
     return made;
 }
 
+/* How many elements are not zero, by NumPy's own loops; of floating-point numbers, which these take
+ * one by one, and along axes the reference counts. */
+static PyObject *
+count_nonzero(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *array = (PyArrayObject *)arguments[0];
+    if (arguments[0] == NULL || !PyArray_CheckExact(arguments[0]) || is_given(arguments[1]) ||
+        !(PyArray_ISBOOL(array) || PyArray_ISINTEGER(array))) {
+        return NULL;
+    }
+    npy_intp count = PyArray_CountNonzero(array);
+    PyObject *result = count < 0 ? NULL : PyArray_SimpleNew(0, NULL, NPY_INT64);
+    if (result != NULL) {
+        *(npy_int64 *)PyArray_DATA((PyArrayObject *)result) = count;
+    }
+    return result;
+}
+
 #define ROW(operator, compute, variant, ...)                                                      \
     {operator, "table/reductions.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant}
 #define VARIANCES(operator, widened, variant)                                                     \
@@ -444,6 +462,7 @@ sum_to(PyObject *const *arguments, int variant)
 const kernel_row reduction_rows[] = {
     ROW("amax", over_axes, REDUCTION_GREATEST, OVER),
     ROW("amin", over_axes, REDUCTION_LEAST, OVER),
+    ROW("count_nonzero", count_nonzero, 0, "self", "dim"),
     ROW("linalg_vector_norm", norm, 0, "self", "ord", "dim", "keepdim", "dtype"),
     ROW("logsumexp", over_given_axes, REDUCTION_LOG_SUM_EXP, OVER),
     ROW("max", over_all, REDUCTION_GREATEST, "self"),

@@ -141,6 +141,33 @@ def test_special_numbers(name, dtype):
             assert (same | (np.isnan(found) & np.isnan(expected))).all()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ("amax", "amin"))
+def test_extrema_find_nan_wherever_it_is(name, dtype):
+    compiled = kernel(name)
+    for length in (3, 16, 17, 100, 256, 1100):
+        for place in {0, 1, length // 2, length - 1}:
+            x = numbers((length, 37), dtype, place, False)
+            x[place, ::2] = np.nan
+            expected = compiled.__wrapped__(x, 0)
+            assert np.isnan(expected[::2]).all() and not np.isnan(expected[1::2]).any()
+            np.testing.assert_array_equal(compiled(x, 0), expected)
+            np.testing.assert_array_equal(compiled(x.T.copy(), 1), expected)
+            np.testing.assert_array_equal(compiled(x[:, :3], (0, 1)), np.asarray(np.nan, dtype))
+
+
+@pytest.mark.parametrize("dtype", ("?", "u1", "i4", "i8", "f4"))
+def test_elements_that_are_not_zero_are_counted(dtype):
+    x = (numbers((30, 70), "f4", 0, False) * 2).astype("i4").astype(dtype)
+    compiled = kernel("count_nonzero")
+    for given in (x, x.T, x[::2, ::-3], x[:0], x[3, 4], x[0, 0, None][:0]):
+        for args in ((), (None,)):
+            found, expected = compiled(given, *args), compiled.__wrapped__(given, *args)
+            assert (found.dtype, found.shape) == (np.int64, ())
+            assert found == expected == (given != 0).sum()
+    np.testing.assert_array_equal(compiled(x, 1), (x != 0).sum(1))
+
+
 def test_sums_of_many_numbers_lose_no_more_than_pairwise_ones():
     x = np.random.default_rng(0).random((1 << 18, 9), "f4")
     exact = x.sum(0, "f8")

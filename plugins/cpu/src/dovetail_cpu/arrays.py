@@ -5,7 +5,7 @@ faster.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 import ml_dtypes
@@ -16,11 +16,8 @@ from dovetail_dispatcher.sockets import COMPILED_OPERATOR
 from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype, float16
 from dovetail_kernel.typing import NativeDtype
 
-from .functions.compiled_steps import compiled_step
 from .functions.products import NUMPY
-from .functions.quick_functions import QUICK_FUNCTIONS
 from .functions.shared_functions import shared
-from .memory.aligned_memory import LARGE, aligned
 from .parallel.threads import SHARED_FROM, get_num_threads
 from .random.random_arrays import CpuRandom
 from .silence import silent
@@ -32,18 +29,9 @@ _astype = silent(np.ndarray.astype)
 _array = silent(np.array)
 
 _MAX_WORK: Final = 10_000
-_LARGE: Final = 1 << 18
-"""Bytes from which the order of copying matters."""
-_TILE: Final = 256
-_STRIP: Final = 16
-"""Rows and columns of a transposed matrix that are copied at a time."""
 _BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
-_UNSIGNED: Final = {np.dtype(f"i{n}"): np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
-_greatest: Any = np.maximum.reduce
 _COMPILED: Final = ("index_put", "index_combine", "index_add", "scatter", "cast")
 """Methods that may be compiled."""
-_FEW: Final = 4096
-"""Up to so many elements the greatest is found faster by its index."""
 
 
 class _AdoptedMemory:
@@ -57,18 +45,6 @@ class _AdoptedMemory:
             "typestr": "|u1",
             "version": 3,
         }
-
-
-def _turned(array: Array) -> Array:
-    """Return a copy in C order of an array that lies in Fortran's: tile by tile, so that the lines
-    of the cache that are written are still there when their next element is.
-    """
-    made: Array = np.empty(array.shape, array.dtype)
-    for start in range(0, len(array), _TILE):
-        rows, source = made[start : start + _TILE], array[start : start + _TILE]
-        for first in range(0, array.shape[-1], _STRIP):
-            rows[..., first : first + _STRIP] = source[..., first : first + _STRIP]
-    return made
 
 
 class CpuArrays(CpuRandom):
@@ -87,7 +63,7 @@ class CpuArrays(CpuRandom):
         for method in _COMPILED:
             setattr(self, method, self.compiled(f"arrays.{method}", getattr(self, method)))
         along = self.compiled("arrays.take_along_axis", np.take_along_axis)
-        self.quick = {**QUICK_FUNCTIONS, "take_along_axis": along}
+        self.quick = {"take_along_axis": along}
 
     def native_dtype(self, wanted: dtype) -> Any:
         """Return NumPy's dtype. Equivalent ones (``np.longlong``, ``np.int64``) are equal and hash
@@ -133,7 +109,7 @@ class CpuArrays(CpuRandom):
 
     def fused_step(self, rule: str) -> Any:
         """Return the compiled kernel of an optimizer's rule, None without compiled code."""
-        return compiled_step(rule)
+        return _compiled_step(rule)
 
     def rounded_once(self, function: Any) -> Any | None:
         """Return the compiled loop of a ufunc for half precision, if there is one."""
@@ -141,16 +117,14 @@ class CpuArrays(CpuRandom):
         return None if found is function else found
 
     def by_size(self, function: Any, dtype: dtype | None) -> BySize | None:
-        """Return what computes large arrays in aligned memory, on several threads if there are."""
+        """Return what computes large arrays on several threads, if there are several."""
         if dtype is float16 or dtype is bfloat16:  # which its loops compute in rooms of their own
             return None
-        if isinstance(function, np.ufunc) and get_num_threads() > 1:
-            many = shared(function)
-            if many is not None:
-                note = f"on several threads from {SHARED_FROM} elements on"
-                return BySize(function, LARGE, many, writes=True, note=note)
-        many = aligned(function)
-        return None if many is function else BySize(function, LARGE, many)
+        if not isinstance(function, np.ufunc) or get_num_threads() == 1:
+            return None
+        many = shared(function)
+        note = f"on several threads from {SHARED_FROM} elements on"
+        return None if many is None else BySize(function, SHARED_FROM, many, writes=True, note=note)
 
     # -- making arrays -----------------------------------------------------------------------------
 
@@ -237,7 +211,7 @@ class CpuArrays(CpuRandom):
         if array.flags.c_contiguous:
             made: Array = array
             return made
-        return _turned(array) if array.nbytes >= _LARGE and array.flags.fnc else array.copy()
+        return array.copy()  # type: ignore[no-any-return]
 
     def is_contiguous(self, array: Array) -> bool:
         """Return whether the elements of `array` lie in C order without gaps."""
@@ -306,16 +280,7 @@ class CpuArrays(CpuRandom):
         except np.exceptions.TooHardError:
             return True
 
-    # -- views, indexing, error functions ----------------------------------------------------------
-
-    def are_below(self, index: np.ndarray, size: int) -> bool:
-        """Return whether all integers of an array are at least 0 and less than `size`: read as
-        unsigned, a negative one is beyond the last one too.
-        """
-        unsigned = index.view(_UNSIGNED[index.dtype])
-        if unsigned.size < _FEW:  # then this costs half of a reduction
-            return bool(unsigned.item(unsigned.argmax()) < size)
-        return bool(_greatest(unsigned, None) < size)
+    # -- error functions ---------------------------------------------------------------------------
 
     def erf(self, array: Any) -> Any:
         """Return the error function, in the dtype of `array`."""
@@ -330,6 +295,18 @@ class CpuArrays(CpuRandom):
         function: Any = self.scipy(f"special.{name}")
         wide = array if array.dtype.char in "fd" else self.cast(array, np.dtype(np.float32))
         return np.asarray(function(wide)).astype(array.dtype, copy=False)
+
+
+@cache
+def _compiled_step(rule: str) -> Any:
+    """Return the compiled kernel of an optimizer's rule, None without compiled code."""
+    found = COMPILED_OPERATOR.plug(f"optimizer_step.{rule}", _not_taken)
+    return None if found is _not_taken else found
+
+
+def _not_taken(arrays: list[Sequence[object]], numbers: list[tuple[float, ...]]) -> bool:
+    """Take no step: what no kernel takes is left to the rule in Python."""
+    return False
 
 
 class _Bfloat16AsIntegers:

@@ -1,5 +1,5 @@
 """Keeps NumPy's floating-point warnings from the user in calls that no route makes
-(`dovetail_aten.backend.error_state`), and its iterator from copying rows and columns.
+(`dovetail_aten.backend.error_state`).
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from types import FunctionType
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -19,18 +19,6 @@ if _found is None:
         "NumPy has no context variable for its error state. Install NumPy 2.1 or later."
     )
 _get, _set, _, _QUIET = _found
-LONG_ROW: Final = 256
-"""Length of rows from which `row_by_row` pays."""
-
-
-def _without_buffers() -> Any:
-    """Return the error state that is quiet and has buffers for less than a long row."""
-    with np.errstate(all="ignore"):
-        np.setbufsize(LONG_ROW)
-        return _get()
-
-
-_ROW_BY_ROW: Final = _without_buffers()
 
 
 def silent(function: Callable[..., object]) -> Callable[..., Any]:
@@ -46,26 +34,6 @@ def silent(function: Callable[..., object]) -> Callable[..., Any]:
             _set(before)
 
     return quiet
-
-
-def row_by_row(function: Callable[..., object]) -> Callable[..., Any]:
-    """Return `function`, which warns of nothing and whose passes with a column, or with one row
-    for all, go row by row.
-
-    As long as several rows fit into its buffer, NumPy copies what is the same for all elements of
-    a row, or for all rows, until the buffer is full: that takes longer than the pass itself.
-    """
-
-    @wraps(function)
-    def unbuffered(*args: Any) -> Any:
-        before = _get()
-        try:
-            _set(_ROW_BY_ROW)
-            return function(*args)
-        finally:
-            _set(before)
-
-    return unbuffered
 
 
 def nameless(function: Callable[..., object]) -> Callable[..., Any]:

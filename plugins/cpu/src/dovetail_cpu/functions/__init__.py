@@ -1,5 +1,4 @@
-"""NumPy's functions as arrays of this backend call them: by pieces, in half precision, without
-warnings.
+"""NumPy's functions as arrays of this backend call them: by pieces, rounded once.
 
 May import `memory` and what lies below.
 """

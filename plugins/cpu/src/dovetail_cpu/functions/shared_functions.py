@@ -13,11 +13,11 @@ from typing import Any, Final
 import numpy
 import numpy as np
 
-from ..memory.aligned_memory import aligned, aligned_empty
-from ..parallel.threads import SHARED_FROM, run_pieces
+from ..parallel.threads import run_pieces
 from ..silence import nameless, silent
-from .blocks import UNIT, contiguous_order, line_of
 
+_UNIT: Final = 64
+"""Elements that vectors of any length divide: parts begin at multiples of it."""
 _array: Final = numpy.ndarray
 _share_memory: Final = numpy.may_share_memory
 
@@ -29,15 +29,12 @@ def shared(ufunc: numpy.ufunc) -> Callable[..., Any] | None:
     """
     if ufunc.nout != 1 or ufunc.nin > 2 or ufunc.signature is not None:
         return None
-    in_parts, whole = silent(_in_parts), aligned(ufunc)
+    in_parts = silent(_in_parts)
 
     @nameless
     def compute(*operands: Any, out: np.ndarray | None = None) -> Any:
-        if max([each.size for each in operands]) >= SHARED_FROM:
-            made = in_parts(ufunc, operands, out)
-            if made is not None:
-                return made
-        return whole(*operands) if out is None else ufunc(*operands, out=out)
+        made = in_parts(ufunc, operands, out)
+        return ufunc(*operands, out=out) if made is None else made
 
     compute.__name__ = f"{ufunc.__name__} on several threads"
     return compute
@@ -50,24 +47,24 @@ def _in_parts(ufunc: numpy.ufunc, operands: tuple[Any, ...], out: Any) -> Any | 
     shape = written[0].shape
     if any([each.__class__ is not _array or each.shape != shape for each in written]):
         return None
-    order = contiguous_order(*written)
+    order = _contiguous_order(*written)
     if order is None:
         return None
     if out is None:
         dtype = _dtype_of_result(ufunc, *[each.dtype for each in operands])
         if dtype is None:
             return None
-        out = aligned_empty(shape, dtype, order)
+        out = numpy.empty(shape, dtype, order)
     elif any([each is not out and _share_memory(each, out) for each in operands]):
         return None
-    given = [line_of(each, order) if each.ndim else each for each in operands]
-    target = line_of(out, order)
+    given = [_line_of(each, order) if each.ndim else each for each in operands]
+    target = _line_of(out, order)
 
     def compute(start: int, stop: int) -> None:
-        some = slice(start * UNIT, stop * UNIT)
+        some = slice(start * _UNIT, stop * _UNIT)
         ufunc(*[each[some] if each.ndim else each for each in given], out=target[some])
 
-    run_pieces(compute, -(-target.size // UNIT), target.size)
+    run_pieces(compute, -(-target.size // _UNIT), target.size)
     return out
 
 
@@ -78,3 +75,15 @@ def _dtype_of_result(ufunc: numpy.ufunc, *dtypes: Any) -> Any | None:
         return ufunc.resolve_dtypes((*dtypes, None))[-1]
     except TypeError:
         return None
+
+
+def _contiguous_order(*arrays: Any) -> Any:
+    """Return the order, "C" or "F", in which arrays lie in memory without gaps; None if in none."""
+    if all([each.flags.c_contiguous for each in arrays]):
+        return "C"
+    return "F" if all([each.flags.f_contiguous for each in arrays]) else None
+
+
+def _line_of(array: Any, order: str) -> Any:
+    """Return the elements of a contiguous array in the order of memory."""
+    return (array if order == "C" else array.T).reshape(-1)

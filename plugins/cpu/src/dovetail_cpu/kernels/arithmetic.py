@@ -13,8 +13,6 @@ from dovetail_aten.families import Arithmetic
 from dovetail_aten.kernel_support import Capabilities, Function, KernelTable
 from dovetail_aten.typing import Namespace
 
-from ..functions.blocks import in_blocks
-
 _SINGLE, _DOUBLE = numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)
 _MANY = 1 << 10
 """Elements from which division in double precision pays."""
@@ -40,7 +38,7 @@ def _rest(whole: Any, generic: Function, family: object, x: np.ndarray, other: n
 
 
 def _remainder(whole: object, generic: Function) -> Function:
-    """Return the method that computes remainders of many float32 numbers in blocks."""
+    """Return the method that computes remainders of many float32 numbers."""
 
     def remainder(self: Any, x: np.ndarray, other: np.ndarray) -> Any:
         dividend, divisor = self.numbers.pair(x, other)
@@ -51,14 +49,14 @@ def _remainder(whole: object, generic: Function) -> Function:
             or (divisor.ndim and divisor.shape != dividend.shape)
         ):
             return generic(self, x, other)
-        return in_blocks(_rest, whole, generic, self, dividend, divisor)
+        return _rest(whole, generic, self, dividend, divisor)
 
     remainder.__doc__ = generic.__doc__
     return remainder
 
 
 class FastArithmetic(Arithmetic):
-    """Scaled sums that are written into an array; remainders in blocks."""
+    """Scaled sums that are written into an array; remainders by divisions in double precision."""
 
     remainder = _remainder(numpy.floor, Arithmetic.remainder)
     fmod = _remainder(numpy.trunc, Arithmetic.fmod)

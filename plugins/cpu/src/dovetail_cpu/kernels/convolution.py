@@ -18,7 +18,6 @@ from dovetail_aten.kernel_support import Window
 from ..functions.patches import add_patches, write_patches
 from ..functions.products import matmul
 from ..parallel.threads import SHARED_FROM, run_pieces
-from ..silence import row_by_row
 
 _ELEMENTS: Final = 1 << 18
 """How many elements of patches are made at a time: they stay in the cache."""
@@ -79,8 +78,7 @@ class FastConvolutions(Convolutions):
         if bias is None or bias.dtype in self.precision.halves:
             return Convolutions._convolved(self, input, weight, bias, windows, transposed, groups)
         made = Convolutions._convolved(self, input, weight, None, windows, transposed, groups)
-        _add_to_channels(made, bias.reshape(-1, *[1] * len(windows)))
-        return made
+        return numpy.add(made, bias.reshape(-1, *[1] * len(windows)), out=made)
 
     def _correlated(
         self, x: np.ndarray, weight: np.ndarray, windows: Sequence[Window], groups: int
@@ -163,11 +161,6 @@ class FastConvolutions(Convolutions):
         """Write the patches of ``(images, groups, channels, *sizes)``."""
         images = x[block.images]
         self._write(_by_places(patches, images), images, block.windows)
-
-
-@row_by_row
-def _add_to_channels(images: np.ndarray, bias: np.ndarray) -> None:
-    numpy.add(images, bias, out=images)
 
 
 def _is_direct(rows: int, channels: int, windows: Sequence[Window], groups: int) -> bool:

@@ -18,7 +18,6 @@ from dovetail_aten.families import (
     check_pivots,
     check_reflections,
     check_square,
-    check_trace,
     failure,
     refuse_dtypes,
 )
@@ -177,9 +176,3 @@ class LapackSolutions(FastMatrices):
 
         made = self._one_by_one(product, x.shape[:-2], x[..., :count], tau, other)[0]
         return self._contiguous(made)
-
-    @operator("trace")
-    def trace(self, x: np.ndarray) -> Any:
-        """Return the sum of the diagonal of a matrix."""
-        check_trace(x, self._dtype(x))
-        return self.table.kernels["sum"].fn(x.diagonal())

@@ -1,6 +1,4 @@
-"""Matrix products as NumPy computes them fastest: by BLAS, and with the fewest steps before it is
-called.
-"""
+"""Matrix products by BLAS, with few steps before it is called."""
 
 from __future__ import annotations
 
@@ -14,46 +12,29 @@ from dovetail_aten.kernel_support import Function
 from dovetail_kernel.fork_locks import threads_but_main
 
 from ..functions.products import dot, matmul
-from ..silence import LONG_ROW, row_by_row
 
 _SINGLE = numpy.dtype(numpy.float32)
 _BLAS = frozenset(
     map(numpy.dtype, (numpy.float32, numpy.float64, numpy.complex64, numpy.complex128))
 )
-
-
 _add = numpy.add
-_LARGE = 1 << 15
-"""Elements from which it pays to say how the iterator goes over them."""
-_SMALL_RESULT, _SMALL_WORK, _SMALL_WEIGHT = 1200, 1_000_000, 4800
-"""Up to so many results, and products of numbers, BLAS has loops that need no exchange; it is never
-less for matrices of up to the last number of elements.
-"""
+_SMALL_WEIGHT = 4800
+"""Elements of a weight up to which no exchange pays."""
 
 
-def _exchanged(x: np.ndarray, other: np.ndarray, bias: np.ndarray) -> bool:
-    """Return whether ``(other.T @ x.T).T + bias`` takes less time than ``x @ other + bias``.
-
-    BLAS packs a matrix in Fortran order slowly on the right, not on the left: for few rows of
-    single precision that takes down to 0.4 of the time on processors with AVX-512, and about as
-    much on others. The result is then in Fortran order itself, which the sum with a bias turns.
+def _is_exchanged(rows: int, weight: np.ndarray) -> bool:
+    """Return whether ``(weight @ x.T).T + bias`` takes less time than ``x @ weight.T + bias``, for
+    `x` of so many rows: BLAS packs a matrix in Fortran order slowly on the right. For few rows of
+    single precision that takes down to 0.4 of the time on processors with AVX-512.
     """
-    if other.ndim != 2 or bias.ndim != 1:
-        return False
-    rows, inner = x.shape
+    columns, inner = weight.shape
     return (
-        not rows & 7
+        rows > 0
+        and not rows & 7
         and 4 * rows <= inner
-        and 2 * rows <= (columns := other.shape[1])
-        and (rows * columns > _SMALL_RESULT or rows * columns * inner > _SMALL_WORK)
-        and other.flags.fnc
+        and 2 * rows <= columns
+        and weight.flags.c_contiguous
     )
-
-
-@row_by_row
-def _add_long(rows: np.ndarray, bias: np.ndarray) -> Any:
-    """Add a bias to every row, in place."""
-    return _add(rows, bias, rows)
 
 
 def _product(ndim: int, other_ndim: int, generic: Function) -> Function:
@@ -105,14 +86,12 @@ class FastMatrixProducts(MatrixProducts):
                 if (
                     dtype is _SINGLE
                     and weight.size > _SMALL_WEIGHT
-                    and input.ndim == 2
-                    and len(input) > 7
-                    and _exchanged(input, weight.T, bias)
+                    and input.ndim == weight.ndim == 2
+                    and bias.ndim == 1
+                    and _is_exchanged(len(input), weight)
                 ):
                     return _add(dot(weight, input.T).T, bias, order="C")
                 result = dot(input, weight.T) if threads_but_main() else input.dot(weight.T)
-                if result.size >= _LARGE and result.shape[-1] >= LONG_ROW:
-                    return _add_long(result, bias)
                 return _add(result, bias, out=result)
             except ValueError:
                 pass
@@ -131,22 +110,12 @@ class FastMatrixProducts(MatrixProducts):
         ):
             return MatrixProducts.addmm(self, x, mat1, mat2, beta=beta, alpha=alpha)
         try:
-            if (
-                dtype is _SINGLE
-                and mat2.size > _SMALL_WEIGHT
-                and len(mat1) > 7
-                and alpha == 1
-                and _exchanged(mat1, mat2, x)
-            ):
-                return _add(dot(mat2.T, mat1.T).T, x, order="C")
             result = dot(mat1, mat2) if threads_but_main() else mat1.dot(mat2)
         except ValueError:
             return MatrixProducts.addmm(self, x, mat1, mat2, beta=beta, alpha=alpha)
         if alpha != 1:
             numpy.multiply(result, self.numbers.of_dtype(alpha, dtype), out=result)
         try:
-            if result.size >= _LARGE and result.shape[-1] >= LONG_ROW:
-                return _add_long(result, x)
             return _add(result, x, out=result)
         except ValueError:
             return MatrixProducts.addmm(self, x, mat1, mat2, beta=beta, alpha=alpha)

@@ -1,26 +1,19 @@
-"""Small matrices, and batches of them: what only their sizes decide is kept, and the number of
-threads of the BLAS is set once for a batch.
-"""
+"""Matrices and batches of them: the number of threads of the BLAS is set once for a batch."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 
 import numpy
 import numpy as np
 
-from dovetail_aten.families import Factorizations, Matrices, check_pivots
+from dovetail_aten.families import Factorizations, Matrices
 
 from ..parallel.blas_threads import scipy_in_calling_thread
 
 _array, _new = numpy.asarray, numpy.array
-_FEW: Final = 1 << 10
-"""Elements of a matrix up to which what its sizes decide is kept."""
-_FEW_PIVOTS: Final = 1 << 8
-"""Pivots up to which Python exchanges the rows."""
 
 
 class FastMatrices(Matrices):
@@ -51,28 +44,6 @@ class FastMatrices(Matrices):
             return stacked
         return [each.reshape(*batch, *each.shape[1:]) for each in stacked]
 
-    def _triangle(self, x: np.ndarray, upper: bool, offset: int = 0) -> Any:
-        rows, columns = x.shape[-2:]
-        kept = self._in_triangle(rows, columns, upper, offset)
-        return numpy.where(kept, x, self.numbers.like(x, 0))
-
-    def _in_triangle(self, rows: int, columns: int, upper: bool, offset: int = 0) -> Any:
-        """Return which elements of a matrix belong to a triangle."""
-        find = _kept_triangle if rows * columns <= _FEW else _kept_triangle.__wrapped__
-        return find(rows, columns, upper, offset)
-
-
-@lru_cache(64)
-def _kept_eye(rows: int, columns: int, dtype: np.dtype) -> Any:
-    """Return ones on the diagonal of a matrix of zeros."""
-    return numpy.eye(rows, columns, dtype=dtype)
-
-
-@lru_cache(64)
-def _kept_triangle(rows: int, columns: int, upper: bool, offset: int) -> Any:
-    distance = numpy.arange(columns) - numpy.arange(rows)[:, None]
-    return distance >= offset if upper else distance <= offset
-
 
 def are_rows(pivots: np.ndarray, rows: int) -> bool:
     """Return whether all pivots are rows, counted from 1."""
@@ -90,19 +61,3 @@ def exchanged_rows(pivots: Sequence[int], rows: int) -> list[int]:
 
 class FastFactorizations(FastMatrices, Factorizations):
     """Cholesky, LU, LDL and QR factorizations."""
-
-    def _unit_triangle(self, x: np.ndarray) -> Any:
-        rows, columns = x.shape[-2:]
-        below = self._in_triangle(rows, columns, False, -1)
-        find = _kept_eye if rows * columns <= _FEW else _kept_eye.__wrapped__
-        return numpy.where(below, x, find(rows, columns, x.dtype))
-
-    def _check_pivots(self, pivots: np.ndarray, rows: int, least: int) -> None:
-        check_pivots(pivots.shape, least, are_rows(pivots, rows))
-
-    def _order_of_rows(self, pivots: np.ndarray, rows: int) -> Any:
-        if not 0 < pivots.size <= _FEW_PIVOTS:
-            return Factorizations._order_of_rows(self, pivots, rows)
-        exchanges = pivots.reshape(-1, pivots.shape[-1]).tolist()
-        orders = [exchanged_rows(each, rows) for each in exchanges]
-        return numpy.array(orders, numpy.int64).reshape(*pivots.shape[:-1], rows)

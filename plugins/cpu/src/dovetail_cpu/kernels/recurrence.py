@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten.families import RecurrentSequences
+from dovetail_aten.typing import Array
 
 from ..parallel.blas_threads import numpy_in_calling_thread
 
@@ -22,7 +23,13 @@ class OneThreadSequences(RecurrentSequences):
         self._steps_backward = compiled("lstm_steps.backward", super().lstm_sequence_backward)
 
     def lstm_sequence(
-        self, gates: Any, hx: Any, cx: Any, weight: Any, bias: Any = None, reverse: bool = False
+        self,
+        gates: object,
+        hx: object,
+        cx: Array,
+        weight: Array,
+        bias: object = None,
+        reverse: bool = False,
     ) -> tuple[Any, Any, Any]:
         """Return the hidden states, the cell states, and the four gates of all steps."""
         with numpy_in_calling_thread(_count(cx, weight)):
@@ -31,14 +38,14 @@ class OneThreadSequences(RecurrentSequences):
 
     def lstm_sequence_backward(
         self,
-        grads: Sequence[Any],
-        hx: Any,
-        cx: Any,
-        weight: Any,
-        bias: Any,
-        hidden: Any,
-        cells: Any,
-        gates: Any,
+        grads: Sequence[object],
+        hx: object,
+        cx: Array,
+        weight: Array,
+        bias: object,
+        hidden: object,
+        cells: object,
+        gates: object,
         reverse: bool,
         mask: Sequence[bool],
     ) -> tuple[Any, ...]:
@@ -52,7 +59,7 @@ class OneThreadSequences(RecurrentSequences):
         return made
 
 
-def _count(cx: Any, weight: Any) -> int:
+def _count(cx: Array, weight: Array) -> int:
     """Return how many numbers are multiplied in a step; any number for shapes that do not fit."""
     rows: int = cx.shape[0] if cx.ndim else 0
     return rows * int(weight.size)

@@ -1,4 +1,4 @@
-"""Running results by the methods of ufuncs, distinct integers by counting.
+"""Running results by the methods of ufuncs, distinct integers by sorting values alone.
 
 What is in single precision is accumulated in double, as PyTorch does: each step would lose a
 rounding otherwise, and what overflows on the way would not come back.
@@ -14,10 +14,6 @@ import numpy as np
 from dovetail_aten.families import Distinct, RunningExtrema, Scans, Selection
 from dovetail_aten.kernel_support import Function, Running
 
-from ..functions.packed_order import PackedOrder
-
-_COUNTED = 1 << 16
-"""Elements from which, and different integers up to which, counting pays."""
 _WIDE = {
     numpy.dtype(numpy.float32): numpy.dtype(numpy.float64),
     numpy.dtype(numpy.complex64): numpy.dtype(numpy.complex128),
@@ -61,29 +57,20 @@ class FastRunningExtrema(RunningExtrema, FastRunning):
         return RunningExtrema.logcumsumexp(self, x.astype(wide), dim).astype(own)
 
 
-class FastSelection(PackedOrder, Selection, FastRunning):
+class FastSelection(Selection, FastRunning):
     """Elements selected by rank or frequency."""
 
-
-def _counted(x: np.ndarray) -> tuple[Any, Any] | None:
-    """Return the distinct integers in order, and how often each occurs; None if they are so far
-    apart that counting all between them does not pay.
-    """
-    least = x.min()
-    span = int(x.max()) - int(least)
-    if span >= min(x.size, _COUNTED):
-        return None
-    is_long = x.dtype.itemsize == numpy.dtype(numpy.int64).itemsize
-    # Differences of long integers cannot overflow here, those of short ones could.
-    away = x - least if is_long else x.astype(numpy.int64) - int(least)
-    counts = numpy.bincount(away.reshape(-1).astype(numpy.int64, copy=False))
-    places = numpy.flatnonzero(counts)
-    found = places.astype(x.dtype) + least if is_long else (places + int(least)).astype(x.dtype)
-    return found, counts[places]
+    def median(self, x: Any) -> Any:
+        """Return the median of all elements, the lower of two; NaN if there is one, or nothing."""
+        if not x.size or x.dtype in self.precision.halves:
+            return Selection.median(self, x)
+        rank = (x.size - 1) // 2
+        parts = numpy.partition(x.reshape(-1), (rank, x.size - 1))
+        return parts[-1] if parts[-1] != parts[-1] else parts[rank]  # NaN is last
 
 
-class FastDistinct(PackedOrder, Distinct):
-    """Distinct elements; of integers alone by counting or sorting them."""
+class FastDistinct(Distinct):
+    """Distinct elements; of integers alone without their places."""
 
     def unique(
         self,
@@ -97,12 +84,4 @@ class FastDistinct(PackedOrder, Distinct):
         """
         if return_inverse or x.dtype.kind not in "bui":
             return Distinct.unique(self, x, sorted, return_inverse, return_counts)
-        if x.size >= _COUNTED and (made := _counted(x)) is not None:
-            found, counts = made
-            return found, self._empty_places(), counts if return_counts else self._empty_places()
-        rows = numpy.sort(x, None)
-        starts = self._starts(rows)
-        counts = self._empty_places()
-        if return_counts and rows.size:
-            counts = numpy.diff(numpy.flatnonzero(starts), append=rows.size)
-        return rows[starts], self._empty_places(), counts
+        return self.unique_consecutive(numpy.sort(x, None), return_counts=return_counts)

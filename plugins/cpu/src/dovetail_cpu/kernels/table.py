@@ -1,9 +1,4 @@
-"""The kernels that NumPy computes faster than the generic ones, which they take the place of.
-
-Each class derives from the generic family. A method calls the generic kernel by its class, where
-``super()`` would cost as much as a tenth of a small operation; what a method needs often is bound
-to a name of the module.
-"""
+"""The families whose kernels are NumPy's own here: each class derives from the generic family."""
 
 from __future__ import annotations
 
@@ -14,7 +9,6 @@ from dovetail_aten.typing import Namespace
 
 FAST_FAMILIES: Final = {
     "pointwise.Arithmetic": "dovetail_cpu.kernels.arithmetic.FastArithmetic",
-    "fft.Fourier": "dovetail_cpu.kernels.fourier.FastFourier",
     "reductions.Scans": "dovetail_cpu.kernels.scans.FastScans",
     "reductions.RunningExtrema": "dovetail_cpu.kernels.scans.FastRunningExtrema",
     "statistics.Selection": "dovetail_cpu.kernels.scans.FastSelection",
@@ -22,11 +16,8 @@ FAST_FAMILIES: Final = {
     "reductions.Ordering": "dovetail_cpu.kernels.ordering.FastOrdering",
     "matmul.MatrixProducts": "dovetail_cpu.kernels.matmul.FastMatrixProducts",
     "linalg.Factorizations": "dovetail_cpu.kernels.matrices.FastFactorizations",
-    "linalg.LinearSystems": "dovetail_cpu.kernels.linear_systems.FastLinearSystems",
-    "padding.Borders": "dovetail_cpu.kernels.borders.FastBorders",
-    "recurrent.RecurrentSequences": "dovetail_cpu.kernels.recurrence.OneThreadSequences",
     "attention.Attention": "dovetail_cpu.kernels.attention.FastAttention",
-    "losses.Losses": "dovetail_cpu.kernels.losses.FastLosses",
+    "recurrent.RecurrentSequences": "dovetail_cpu.kernels.recurrence.OneThreadSequences",
     "convolution.Convolutions": "dovetail_cpu.kernels.convolution.FastConvolutions",
     "convolution.Patches": "dovetail_cpu.functions.patches.FastPatches",
     "random.Random": "dovetail_cpu.random.seeded_random.SeededRandom",
@@ -42,12 +33,6 @@ WHOLE_COMPOSITES: Final = {
         "linalg_householder_product",
         "linalg_lu_solve",
         "ormqr",
-        "trace",
-    ),
-    "dovetail_cpu.kernels.whole_losses.WholeLosses": (
-        "multi_margin_loss",
-        "multilabel_margin_loss",
-        "pdist",
     ),
 }
 """Families of kernels of operators that are composites elsewhere, with these operators."""

@@ -1,4 +1,4 @@
-"""Memory of arrays: aligned, shared between processes, counted, and borrowed for one call.
+"""Memory of arrays: aligned, shared between processes, and counted.
 
 May import `parallel`.
 """

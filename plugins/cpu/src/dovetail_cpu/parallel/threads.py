@@ -113,20 +113,6 @@ def _forget() -> None:
 call_in_child(_forget)
 
 
-def shared_step(step: int, count: int, work: int, unit: int = 1) -> int:
-    """Return how many of `count` items a block has: `step`, or less where that leaves a thread
-    without a block though several pay for `work` elements.
-
-    What a block begins with is a multiple of `unit`: of lines the number of elements, of matrices
-    that of rows which are computed together, so that the results are the same for any number of
-    threads.
-    """
-    number = _number
-    if number == 1 or work < SHARED_FROM or _helper.is_one:
-        return step
-    return min(step, -(-count // (number * unit)) * unit)
-
-
 def run_pieces(function: Callable[[int, int], object], count: int, work: int) -> None:
     """Call ``function(start, stop)`` for parts of ``range(count)``, which are independent of each
     other, on several threads if `work`, in elements, is enough.

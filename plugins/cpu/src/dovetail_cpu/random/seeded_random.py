@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from .rejection_sampling import Draws, binomial, gamma, poisson
 from .seeded_drawing import SeededDrawing, numbers_for
 
 Array = np.ndarray[Any, Any]
-
-_FEW_COMPARED: Final = 1 << 12
-"""Pairs of numbers and edges up to which all are compared at once."""
 
 
 class SeededRandom(Random, SeededDrawing):
@@ -55,18 +52,6 @@ class SeededRandom(Random, SeededDrawing):
         drawn = doubles(source, (len(rows), num_samples))
         return _edges_below(rows, drawn).reshape(*x.shape[:-1], num_samples)
 
-    def _checked_weights(self, x: Array) -> Array:
-        """Return `x`, after refusing wrong weights: the least and the greatest element and the
-        least sum tell whether there are any.
-        """
-        if x.size:
-            sums = np.add.reduce(x, -1)
-            least, greatest = x.item(x.argmin()), x.item(x.argmax())
-            if least >= 0 and greatest < np.inf and sums.item(sums.argmin()) > 0:
-                return x
-        checked: Array = Random._checked_weights(self, x)
-        return checked
-
     def slopes_of_rrelu(
         self, x: Array, lower: float, upper: float, generator: object = None
     ) -> Any:
@@ -85,9 +70,6 @@ class SeededRandom(Random, SeededDrawing):
 def _edges_below(rows: Array, numbers: Array) -> Array:
     """Return for rows of numbers how many of the rising edges in the same row are below each."""
     rows = rows.astype(np.float64, copy=False)
-    if rows.size * numbers.shape[1] <= _FEW_COMPARED:
-        below: Array = np.add.reduce(rows[:, None] < numbers[..., None], -1, np.int64)
-        return below
     found = [row.searchsorted(some) for row, some in zip(rows, numbers, strict=True)]
     return np.array(found, np.int64)
 

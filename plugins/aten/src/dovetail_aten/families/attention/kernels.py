@@ -105,16 +105,13 @@ class Attention(Family):
                 xp.zeros((*query.shape[:-1], value.shape[-1]), own),
                 xp.zeros(query.shape[:-1], query.dtype),
             )
-        zero = self.numbers.like(query, 0)
         scores = self._scores(query, key, is_causal, attn_mask, scale)
-        top = xp.amax(scores, axis=-1, keepdims=True)
-        top = xp.where(xp.equal(top, self.numbers.like(query, -math.inf)), zero, top)
-        powers = xp.exp(xp.subtract(scores, top))
-        total = xp.sum(powers, axis=-1, keepdims=True)
-        total = xp.where(xp.equal(total, zero), self.numbers.like(query, 1), total)
-        means = xp.matmul(xp.true_divide(powers, total), value)
-        logarithms = xp.add(xp.log(total), top)
-        return means.astype(own, copy=False), logarithms[..., 0]
+        kernels = self.table.kernels
+        means = xp.matmul(kernels["_safe_softmax"].fn(scores, -1), value)
+        logarithms = kernels["logsumexp"].fn(scores, -1)
+        is_empty = xp.equal(logarithms, self.numbers.like(query, -math.inf))
+        logarithms = xp.where(is_empty, self.numbers.like(query, 0), logarithms)
+        return means.astype(own, copy=False), logarithms
 
     @helper("attention_backward")
     def attention_backward(
@@ -134,13 +131,12 @@ class Attention(Family):
         it.
         """
         own, wide = query.dtype, self.precision.wide
-        grad, query, key, value, output = map(wide, (grad, query, key, value, output))
-        xp = self.xp
+        grad, query, key, value = map(wide, (grad, query, key, value))
+        xp, kernels = self.xp, self.table.kernels
         scores = self._scores(query, key, is_causal, attn_mask, scale)
-        weights = xp.exp(xp.subtract(scores, logsumexp[..., None]))
-        along = xp.sum(xp.multiply(grad, output), axis=-1, keepdims=True)
-        slopes = xp.subtract(xp.matmul(grad, value.swapaxes(-2, -1)), along)
-        slopes = xp.multiply(slopes, weights)
+        weights = kernels["_safe_softmax"].fn(scores, -1)
+        slopes = xp.matmul(grad, value.swapaxes(-2, -1))
+        slopes = kernels["_softmax_backward_data"].fn(slopes, weights, -1, slopes.dtype)
         factor = self.numbers.like(query, factor_of(query, scale))
         made = (
             xp.multiply(xp.matmul(slopes, key), factor),

@@ -1,4 +1,4 @@
-"""Kernels in blocks and on several threads against the same kernels on all elements at once."""
+"""Pieces of work on several threads, and kernels of large arrays against NumPy's."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from dovetail_cpu.functions import blocks
+from dovetail_cpu.functions.shared_functions import shared
 from dovetail_cpu.parallel import threads
 
-BLOCK = blocks.BLOCK_BYTES // 4
+BLOCK = 1 << 15
 
 
 @pytest.fixture(autouse=True)
@@ -28,46 +26,6 @@ def number_of_threads() -> Iterator[None]:
     before = threads.get_num_threads()
     yield
     threads.set_num_threads(before)
-
-
-@pytest.mark.parametrize("name", ("mse_loss", "smooth_l1_loss", "huber_loss"))
-@pytest.mark.parametrize("reduction", (0, 1, 2))
-def test_a_loss_in_blocks_agrees_with_the_generic_kernel(name, reduction, kernel, generic_table):
-    generator = np.random.default_rng(0)
-    x, target = generator.standard_normal((2, 3, 5 * BLOCK // 2)).astype(np.float32)
-    for number in (1, 2):
-        threads.set_num_threads(number)
-        found = kernel(name, x, target, reduction)
-        expected = generic_table.kernels[name].fn(x, target, reduction)
-        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
-        np.testing.assert_allclose(found, expected, 1e-5)
-
-
-@pytest.mark.parametrize("dtype", ("float32", "float64"))
-@pytest.mark.parametrize(
-    ("name", "more"),
-    (
-        *(("mse_loss", more) for more in ((),)),
-        *(("smooth_l1_loss", more) for more in ((), (0.5,), (2.0,), (0.0,))),
-        *(("huber_loss", more) for more in ((), (0.5,), (2.0,))),
-    ),
-)
-def test_sums_of_losses_agree_at_the_edges_with_the_generic_kernels(
-    name, more, dtype, kernel, generic_table
-):
-    generator = np.random.default_rng(1)
-    x, target = generator.standard_normal((2, 5 * BLOCK // 2 + 3)).astype(dtype)
-    generic = generic_table.kernels[name].fn
-    wide = generic(x.astype("float64"), target.astype("float64"), 2, *more)
-    np.testing.assert_allclose(kernel(name, x, target, 2, *more), wide, 2e-7)
-    for odd in (np.inf, -np.inf, np.nan, np.finfo(dtype).max, np.finfo(dtype).tiny / 4):
-        for place in (0, BLOCK + 5, x.size - 1):
-            given = x.copy()
-            given[place] = odd
-            with np.errstate(all="ignore"):
-                expected = generic(given, target, 2, *more)
-            found = kernel(name, given, target, 2, *more)
-            np.testing.assert_allclose(found, expected, 1e-5)
 
 
 @pytest.mark.parametrize("number", (1, 2, 3, 7))
@@ -167,28 +125,12 @@ def test_another_number_of_threads_ends_those_there_were():
         assert not each.is_alive()
 
 
-@given(
-    step=st.integers(1, 5000),
-    count=st.integers(1, 100_000),
-    unit=st.sampled_from((1, 16, 64)),
-    number=st.integers(1, 9),
-)
-def test_a_shared_step_gives_each_thread_a_block_that_begins_at_a_unit(step, count, unit, number):
-    threads.set_num_threads(number)
-    found = threads.shared_step(step, count, threads.SHARED_FROM, unit)
-    assert 1 <= found <= step
-    assert found == step or not found % unit
-    blocks = -(-count // found)
-    assert blocks >= min(number, -(-count // unit)) / 2 or found == step
-    assert threads.shared_step(step, count, threads.SHARED_FROM - 1, unit) == step
-
-
-def test_threads_share_the_pool_and_pieces_are_not_shared_again(kernel):
+def test_threads_share_the_pool_and_pieces_are_not_shared_again():
     threads.set_num_threads(2)
-    x = np.random.default_rng(0).standard_normal(10 * BLOCK).astype(np.float32)
-    expected = kernel("silu", x)
+    x = np.random.default_rng(0).standard_normal(threads.SHARED_FROM).astype(np.float32)
+    expected = np.exp(x)
     with ThreadPoolExecutor(4) as callers:
-        for found in callers.map(lambda _: kernel("silu", x), range(12)):
+        for found in callers.map(lambda _: shared(np.exp)(x), range(12)):
             np.testing.assert_array_equal(found, expected)
     inner, begun = [], threading.Event()
 
@@ -203,20 +145,15 @@ def test_threads_share_the_pool_and_pieces_are_not_shared_again(kernel):
 
 
 def _in_child(answers, x, expected):
-    from dovetail_aten.kernel_support import array_kernel_table
-    from dovetail_cpu import CpuArrays
-    from dovetail_cpu.kernels.table import FAST_FAMILIES
-
-    table = array_kernel_table(np, CpuArrays(), families=FAST_FAMILIES)
-    answers.put(bool(np.array_equal(table.kernels["silu"].fn(x), expected)))
+    answers.put(bool(np.array_equal(shared(np.exp)(x), expected)))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork.")
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
-def test_a_child_makes_threads_of_its_own(kernel):
+def test_a_child_makes_threads_of_its_own():
     threads.set_num_threads(2)
-    x = np.random.default_rng(0).standard_normal(10 * BLOCK).astype(np.float32)
-    expected = kernel("silu", x)
+    x = np.random.default_rng(0).standard_normal(threads.SHARED_FROM).astype(np.float32)
+    expected = shared(np.exp)(x)
     context = multiprocessing.get_context("fork")
     answers = context.SimpleQueue()
     child = context.Process(target=_in_child, args=(answers, x, expected))

@@ -1,4 +1,4 @@
-"""Borders of an array's own elements, of small arrays by a table and of large ones by slices."""
+"""Borders of an array's own elements against NumPy's."""
 
 from __future__ import annotations
 

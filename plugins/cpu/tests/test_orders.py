@@ -1,4 +1,4 @@
-"""Orders by packed numbers against stable sorting."""
+"""Orders, ranks and distinct elements against stable sorting by the generic kernels and NumPy."""
 
 from __future__ import annotations
 
