@@ -3,7 +3,8 @@ type checkers and for Python, which imports their modules when they are first as
 
 A stub is read as type checkers read it: ``from .adam import Adam as Adam`` makes ``Adam`` public,
 ``from .hooks import Hook`` a name that is found and not public, and a name with an annotation or a
-definition is one that ``__init__.py`` has itself.
+definition is one that ``__init__.py`` has itself. A name that begins with an underscore is in no
+``__all__``.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def read_stub(module: str) -> Stub:
                 else:
                     elsewhere[name] = source
     public += _OWN.findall(text)
-    return Stub(list(dict.fromkeys(public)), frozenset(submodules), elsewhere)
+    names = [name for name in dict.fromkeys(public) if not name.startswith("_")]
+    return Stub(names, frozenset(submodules), elsewhere)
 
 
 def attach_stub(
@@ -86,7 +88,12 @@ def attach_stub(
     public, submodules, elsewhere = read_stub(module)
     namespace["__all__"] = public
     namespace["__dir__"] = lambda: sorted({*namespace, *public, *submodules})
-    later = {name: source for name, source in elsewhere.items() if name not in namespace}
+    later = {}
+    for name, source in elsewhere.items():
+        if name not in namespace:
+            later[name] = source
+            if source in sys.modules and name in vars(sys.modules[source]):
+                namespace[name] = vars(sys.modules[source])[name]
     if publishes:
         publish(module, pickled, lazy=later)
 

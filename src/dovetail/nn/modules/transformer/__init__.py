@@ -1,11 +1,5 @@
 """Transformers and their layers."""
 
-import typing as _typing
+from dovetail_kernel import attach_stub as _attach_stub
 
-from . import transformer_layers as _transformer_layers
-from . import transformers as _transformers
-from .transformer_layers import *  # noqa: F403
-from .transformers import *  # noqa: F403
-
-if not _typing.TYPE_CHECKING:  # a type checker takes every name of a star, and reads no sum
-    __all__ = _transformer_layers.__all__ + _transformers.__all__
+__getattr__ = _attach_stub(__name__)

@@ -1,0 +1,2 @@
+from .containers import *
+from .parameter_containers import *

@@ -1,0 +1,3 @@
+from .cells import *
+from .network_base import *
+from .networks import *

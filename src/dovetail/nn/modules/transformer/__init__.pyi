@@ -1,0 +1,2 @@
+from .transformer_layers import *
+from .transformers import *
