@@ -1,9 +1,10 @@
-/* Copies: of whole arrays, joined, turned around, shifted, and of triangles of matrices; and what
- * operators that overwrite an array write. By blocks of memory where arrays lie in C order. */
+/* Copies: of whole arrays, joined, turned around, shifted, of triangles of matrices, and of one or the
+ * other of two arrays; and what operators that overwrite an array write. By blocks of memory where
+ * arrays lie in C order. */
 #include <float.h>
 #include <math.h>
 
-#include "table.h"
+#include "layouts.h"
 
 static PyArrayObject *
 plain_array(PyObject *object)
@@ -281,6 +282,66 @@ triangle(PyObject *const *arguments, int part)
     return (PyObject *)made;
 }
 
+/* ---- one or the other ------------------------------------------------------------------------ */
+
+/* Elements of 4 or 8 bytes, and of any other size. */
+static void
+choose_row(const void *context, char *const *data, const npy_intp *steps, npy_intp length)
+{
+    const npy_intp item = *(const npy_intp *)context;
+    const char *condition = data[0], *first = data[1], *second = data[2];
+    char *to = data[3];
+    for (npy_intp i = 0; i < length; i++) {
+        const char *from = *condition ? first : second;
+        if (item == 4) {
+            memcpy(to, from, 4);
+        }
+        else if (item == 8) {
+            memcpy(to, from, 8);
+        }
+        else {
+            memcpy(to, from, (size_t)item);
+        }
+        condition += steps[0];
+        first += steps[1];
+        second += steps[2];
+        to += steps[3];
+    }
+}
+
+static PyObject *
+choose(PyArrayObject *condition, PyArrayObject *first, PyArrayObject *second)
+{
+    if (condition == NULL || first == NULL || second == NULL ||
+        PyArray_TYPE(condition) != NPY_BOOL || PyArray_DESCR(first) != PyArray_DESCR(second)) {
+        return NULL;
+    }
+    npy_intp item = PyArray_ITEMSIZE(first);
+    row_call call = {
+        choose_row, &item, 3, {condition, first, second}, NULL, PyArray_DESCR(first), 1};
+    return compute_rows(&call);
+}
+
+static PyObject *
+where(PyObject *const *arguments, int variant)
+{
+    return choose(
+        plain_array(arguments[0]), plain_array(arguments[1]), plain_array(arguments[2]));
+}
+
+static PyObject *
+masked_fill(PyObject *const *arguments, int variant)
+{
+    PyObject *filled[] = {arguments[0], arguments[2]}, *value = number(filled, 0);
+    PyObject *made = choose(
+        plain_array(arguments[1]), (PyArrayObject *)value, plain_array(arguments[0]));
+    Py_XDECREF(value);
+    if (made != NULL && !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)made)) {
+        Py_SETREF(made, PyArray_NewCopy((PyArrayObject *)made, NPY_CORDER));
+    }
+    return made;
+}
+
 #define ROW(operator, compute, variant, ...)                                                      \
     {operator, "table/copies.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant}
 const kernel_row copy_rows[] = {
@@ -292,6 +353,8 @@ const kernel_row copy_rows[] = {
     ROW("stack", join, 1, "tensors", "dim"),
     ROW("flip", flip, 0, "self", "dims"),
     ROW("roll", roll, 0, "self", "shifts", "dims"),
+    ROW("where.self", where, 0, "condition", "self", "other"),
+    ROW("masked_fill.Scalar", masked_fill, 0, "self", "mask", "value"),
     ROW("tril", triangle, LOWER, "self", "diagonal"),
     ROW("triu", triangle, UPPER, "self", "diagonal"),
     {NULL},

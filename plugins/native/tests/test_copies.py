@@ -57,6 +57,11 @@ ARGUMENTS: dict[str, Callable[[Any, random.Random], list[Any]]] = {
     "stack": joined,
     "flip": lambda x, d: [x, dims(x, d)],
     "roll": lambda x, d: [x, *rolled(x, d)],
+    "where.self": lambda x, d: [
+        x.astype("f4") > 0,
+        *d.sample([x, x.copy(), x.T if x.ndim < 2 else x], 2),
+    ],
+    "masked_fill.Scalar": lambda x, d: [x, x.astype("f4") > 0, d.choice((1, 2.5, float("nan")))],
     "tril": lambda x, d: [x, *d.choice(([], [d.randrange(-6, 7)], [2**40], [-(2**40)]))],
     "triu": lambda x, d: [x, *d.choice(([], [d.randrange(-6, 7)], [2**40], [-(2**40)]))],
 }
@@ -70,7 +75,8 @@ def outcome(call: Callable[..., Any], args: list[Any]) -> Any:
         return type(error), str(error)
     made = np.asarray(made)
     shares = [isinstance(x, np.ndarray) and np.shares_memory(made, x) for x in args]
-    strides = made.strides if made.size > 1 else ()
+    several = zip(made.strides, made.shape, strict=True)
+    strides = [step for step, size in several if size > 1] if made.size else []
     return made.shape, made.dtype, strides, made.tobytes(), any(shares)
 
 

@@ -1,0 +1,220 @@
+/* Products of small matrices and vectors, by the inner loop of numpy.matmul: the same bits.
+ *
+ * The interpreter's lock is held, so that no other thread forks while BLAS computes. Products that
+ * take long are the reference's, which lets others run. */
+#include "table.h"
+
+enum { MOST_MULTIPLICATIONS = 1 << 17 }; /* some 10 microseconds */
+
+/* Sizes of ``(count, rows, inner) @ (count, inner, columns)``. */
+typedef struct {
+    npy_intp count, rows, inner, columns;
+} product_sizes;
+
+/* Where the elements of an operand are: the first one, and steps in bytes to the next matrix, row
+ * and column. */
+typedef struct {
+    char *data;
+    npy_intp matrix, row, column;
+} matrices;
+
+static PyUFuncObject *numpy_matmul; /* found with the first product, and kept */
+
+/* The loop of numpy.matmul for a type; NULL with an exception, or without if there is none. */
+static PyUFuncGenericFunction
+find_loop(int type, void **data)
+{
+    if (numpy_matmul == NULL) {
+        PyObject *numpy = PyImport_ImportModule("numpy");
+        PyObject *found = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "matmul");
+        Py_XDECREF(numpy);
+        if (found == NULL || !PyObject_TypeCheck(found, &PyUFunc_Type)) {
+            Py_XDECREF(found);
+            return NULL;
+        }
+        numpy_matmul = (PyUFuncObject *)found;
+    }
+    for (int i = 0; i < numpy_matmul->ntypes; i++) {
+        if (numpy_matmul->types[3 * i] == type && numpy_matmul->types[3 * i + 1] == type) {
+            *data = numpy_matmul->data == NULL ? NULL : (void *)numpy_matmul->data[i];
+            return numpy_matmul->functions[i];
+        }
+    }
+    return NULL;
+}
+
+/* An array of one of BLAS's dtypes. */
+static PyArrayObject *
+blas_array(PyObject *object, int ndim)
+{
+    PyArrayObject *x = (PyArrayObject *)object;
+    if (object == NULL || !PyArray_CheckExact(object) || PyArray_NDIM(x) != ndim ||
+        !PyArray_ISBEHAVED_RO(x)) {
+        return NULL;
+    }
+    int type = PyArray_TYPE(x);
+    return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE
+               ? x
+               : NULL;
+}
+
+/* The matrices of an array of two or three axes. */
+static matrices
+matrices_of(PyArrayObject *x)
+{
+    int last = PyArray_NDIM(x) - 1;
+    return (matrices){
+        PyArray_BYTES(x), last == 2 ? PyArray_STRIDE(x, 0) : 0, PyArray_STRIDE(x, last - 1),
+        PyArray_STRIDE(x, last)};
+}
+
+static matrices
+turned(matrices x)
+{
+    return (matrices){x.data, x.matrix, x.column, x.row};
+}
+
+/* A new array of a product, with the shape that the caller says; NULL as `bound_kernel`. */
+static PyArrayObject *
+product(
+    PyArrayObject *model, product_sizes sizes, matrices left, matrices right, int ndim,
+    const npy_intp *dims)
+{
+    npy_intp work = sizes.count;
+    void *data = NULL;
+    if (sizes.count < 1 || sizes.rows < 1 || sizes.inner < 1 || sizes.columns < 1 ||
+        __builtin_mul_overflow(work, sizes.rows, &work) ||
+        __builtin_mul_overflow(work, sizes.inner, &work) ||
+        __builtin_mul_overflow(work, sizes.columns, &work) || work > MOST_MULTIPLICATIONS) {
+        return NULL;
+    }
+    PyUFuncGenericFunction loop = find_loop(PyArray_TYPE(model), &data);
+    if (loop == NULL) {
+        return NULL;
+    }
+    PyArray_Descr *dtype = PyArray_DESCR(model);
+    Py_INCREF(dtype); /* which the next call takes */
+    PyArrayObject *made = (PyArrayObject *)PyArray_Empty(ndim, dims, dtype, 0);
+    if (made == NULL) {
+        return NULL;
+    }
+    npy_intp item = PyArray_ITEMSIZE(made), row = sizes.columns * item;
+    char *operands[] = {left.data, right.data, PyArray_BYTES(made)};
+    npy_intp loop_sizes[] = {sizes.count, sizes.rows, sizes.inner, sizes.columns};
+    npy_intp steps[] = {left.matrix, right.matrix, sizes.rows * row, left.row, left.column,
+                        right.row,   right.column, row,              item};
+    loop(operands, loop_sizes, steps, data);
+    return made;
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+/* mm and bmm: arrays of `ndim` axes. */
+static PyObject *
+multiply(PyObject *const *arguments, int ndim)
+{
+    PyArrayObject *x = blas_array(arguments[0], ndim), *other = blas_array(arguments[1], ndim);
+    if (x == NULL || other == NULL || PyArray_TYPE(x) != PyArray_TYPE(other) ||
+        PyArray_DIM(x, ndim - 1) != PyArray_DIM(other, ndim - 2) ||
+        (ndim == 3 && PyArray_DIM(x, 0) != PyArray_DIM(other, 0))) {
+        return NULL;
+    }
+    product_sizes sizes = {ndim == 3 ? PyArray_DIM(x, 0) : 1, PyArray_DIM(x, ndim - 2),
+                           PyArray_DIM(x, ndim - 1), PyArray_DIM(other, ndim - 1)};
+    npy_intp dims[] = {sizes.count, sizes.rows, sizes.columns};
+    return (PyObject *)product(
+        x, sizes, matrices_of(x), matrices_of(other), ndim, dims + 3 - ndim);
+}
+
+static PyObject *
+mv(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *x = blas_array(arguments[0], 2), *vector = blas_array(arguments[1], 1);
+    if (x == NULL || vector == NULL || PyArray_TYPE(x) != PyArray_TYPE(vector) ||
+        PyArray_DIM(x, 1) != PyArray_DIM(vector, 0)) {
+        return NULL;
+    }
+    product_sizes sizes = {1, PyArray_DIM(x, 0), PyArray_DIM(x, 1), 1};
+    matrices right = {PyArray_BYTES(vector), 0, PyArray_STRIDE(vector, 0), PyArray_ITEMSIZE(vector)};
+    return (PyObject *)product(x, sizes, matrices_of(x), right, 1, PyArray_DIMS(x));
+}
+
+/* Add numbers, whose row or column is one for all where its step is 0, to a matrix in C order. */
+#define ADD(name, type)                                                                           \
+    static void name(type *to, matrices added, npy_intp rows, npy_intp columns)                   \
+    {                                                                                             \
+        for (npy_intp i = 0; i < rows; i++, to += columns) {                                      \
+            const char *from = added.data + i * added.row;                                        \
+            for (npy_intp j = 0; j < columns; j++) {                                              \
+                to[j] += *(const type *)(from + j * added.column);                                \
+            }                                                                                     \
+        }                                                                                         \
+    }
+ADD(add_single, float)
+ADD(add_double, double)
+
+/* ``x @ other + added`` for real matrices, of which `added` is broadcast to the product. */
+static PyObject *
+add_product(PyArrayObject *x, PyArrayObject *other, PyObject *given, int is_turned)
+{
+    PyArrayObject *added = (PyArrayObject *)given;
+    if (x == NULL || other == NULL || given == NULL || !PyArray_CheckExact(given) ||
+        !PyArray_ISBEHAVED_RO(added) || PyArray_NDIM(added) < 1 || PyArray_NDIM(added) > 2 ||
+        PyArray_ISCOMPLEX(x) || PyArray_TYPE(x) != PyArray_TYPE(other) ||
+        PyArray_TYPE(x) != PyArray_TYPE(added) ||
+        PyArray_DIM(x, 1) != PyArray_DIM(other, is_turned)) {
+        return NULL;
+    }
+    product_sizes sizes = {1, PyArray_DIM(x, 0), PyArray_DIM(x, 1), PyArray_DIM(other, !is_turned)};
+    int last = PyArray_NDIM(added) - 1;
+    npy_intp rows = last == 1 ? PyArray_DIM(added, 0) : 1, columns = PyArray_DIM(added, last);
+    if ((rows != 1 && rows != sizes.rows) || (columns != 1 && columns != sizes.columns)) {
+        return NULL;
+    }
+    matrices own = {PyArray_BYTES(added), 0, rows == 1 ? 0 : PyArray_STRIDE(added, 0),
+                    columns == 1 ? 0 : PyArray_STRIDE(added, last)};
+    matrices right = is_turned ? turned(matrices_of(other)) : matrices_of(other);
+    npy_intp dims[] = {sizes.rows, sizes.columns};
+    PyArrayObject *made = product(x, sizes, matrices_of(x), right, 2, dims);
+    if (made != NULL && PyArray_TYPE(made) == NPY_FLOAT) {
+        add_single(PyArray_DATA(made), own, sizes.rows, sizes.columns);
+    }
+    else if (made != NULL) {
+        add_double(PyArray_DATA(made), own, sizes.rows, sizes.columns);
+    }
+    return (PyObject *)made;
+}
+
+/* Whether a factor is absent, or 1. */
+static int
+is_one(PyObject *factor)
+{
+    double number;
+    return factor == NULL || (read_number(factor, &number) && number == 1);
+}
+
+static PyObject *
+addmm(PyObject *const *arguments, int variant)
+{
+    return is_one(arguments[3]) && is_one(arguments[4])
+               ? add_product(
+                     blas_array(arguments[1], 2), blas_array(arguments[2], 2), arguments[0], 0)
+               : NULL;
+}
+
+static PyObject *
+linear(PyObject *const *arguments, int variant)
+{
+    return add_product(blas_array(arguments[0], 2), blas_array(arguments[1], 2), arguments[2], 1);
+}
+
+#define ROW(operator, compute, variant, ...)                                                      \
+    {operator, "table/products.c", __LINE__, compute, {__VA_ARGS__}, 0, NULL, variant}
+const kernel_row product_rows[] = {
+    ROW("mm", multiply, 2, "self", "mat2"),
+    ROW("bmm", multiply, 3, "self", "mat2"),
+    ROW("mv", mv, 0, "self", "vec"),
+    ROW("addmm", addmm, 0, "self", "mat1", "mat2", "beta", "alpha"),
+    ROW("linear", linear, 0, "input", "weight", "bias"),
+    {NULL},
+};
