@@ -37,7 +37,7 @@ def made(layout: str, shape: tuple[int, ...], dtype: str, seed: int) -> Any:
 
 
 def searched(x: Any, drawn: random.Random) -> tuple[list[Any], dict[str, Any]]:
-    sequence = np.sort(x.reshape(-1)) if drawn.random() < 0.8 else x
+    sequence = np.sort(x.reshape(-1)) if drawn.random() < 0.8 or not x.ndim else np.sort(x, -1)
     flags = {"right": drawn.random() < 0.5, "out_int32": drawn.random() < 0.2}
     flags["side"] = drawn.choice((None, None, "right"))
     if flags["side"]:

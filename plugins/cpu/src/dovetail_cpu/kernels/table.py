@@ -13,7 +13,6 @@ FAST_FAMILIES: Final = {
     "reductions.RunningExtrema": "dovetail_cpu.kernels.scans.FastRunningExtrema",
     "statistics.Selection": "dovetail_cpu.kernels.scans.FastSelection",
     "searching.Distinct": "dovetail_cpu.kernels.scans.FastDistinct",
-    "reductions.Ordering": "dovetail_cpu.kernels.ordering.FastOrdering",
     "matmul.MatrixProducts": "dovetail_cpu.kernels.matmul.FastMatrixProducts",
     "linalg.Factorizations": "dovetail_cpu.kernels.matrices.FastFactorizations",
     "attention.Attention": "dovetail_cpu.kernels.attention.FastAttention",
