@@ -11,6 +11,8 @@ from dovetail_aten.autocast import get_autocast_dtype as get_autocast_dtype
 from dovetail_aten.autocast import is_autocast_enabled as is_autocast_enabled
 from dovetail_aten.autocast import set_autocast_dtype as set_autocast_dtype
 from dovetail_aten.autocast import set_autocast_enabled as set_autocast_enabled
+from dovetail_autograd import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from dovetail_autograd import is_anomaly_enabled as is_anomaly_enabled
 from dovetail_autograd.transforms import vmap as vmap
 from dovetail_kernel import AcceleratorError as AcceleratorError
 from dovetail_kernel import use_overlay as use_overlay

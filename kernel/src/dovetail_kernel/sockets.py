@@ -307,8 +307,8 @@ KERNEL_TABLE: Final[Socket[KernelTable]] = Socket(
 """Asked by the plugin manager while it loads and lists plugins."""
 
 AUTOGRAD: Final[Socket[AutogradInterface]] = Socket(
-    "dovetail_autograd.engine.interface.tensor_interface",
-    "when autograd is loaded",
+    "dovetail_autograd.engine.interface.awaited_interface",
+    "when autograd is loaded, and when a tensor is first asked about gradients",
     AutogradInterface(),
 )
 """Asked by `TensorBase` for everything about gradients."""

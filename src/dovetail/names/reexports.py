@@ -7,8 +7,6 @@ from math import e, inf, nan, pi
 from dovetail_autograd import (
     enable_grad,
     inference_mode,
-    is_anomaly_check_nan_enabled,
-    is_anomaly_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,
     no_grad,
@@ -71,7 +69,7 @@ __all__ = [
     "contiguous_format", "device", "double", "dtype", "e", "enable_grad", "finfo", "float",
     "float16", "float32", "float64", "get_default_device", "get_default_dtype", "half", "iinfo",
     "inf", "inference_mode", "int", "int8", "int16", "int32", "int64",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
+ "is_grad_enabled",
     "is_inference_mode_enabled", "jagged", "layout", "long", "memory_format", "nan", "newaxis",
     "no_grad", "ops", "pi", "preserve_format", "promote_types", "set_default_device",
     "set_default_dtype", "set_grad_enabled", "short", "sparse_bsc", "sparse_bsr", "sparse_coo",

@@ -6,7 +6,7 @@ from typing import Any
 
 from dovetail_kernel import attach_stub, forward_old_places, hookimpl
 
-from .engine.interface import tensor_interface
+from .engine.interface import awaited_interface
 from .recording import autograd_layer
 from .sockets import BATCHED_GRAD
 
@@ -23,7 +23,7 @@ def _grad_batched(*arguments: Any) -> Any:
 
 def install() -> None:
     """Make tensors differentiable and calls record, once for the process."""
-    tensor_interface.install()
+    awaited_interface.install()
     autograd_layer.install()
     BATCHED_GRAD.fill(_grad_batched)
 

@@ -15,7 +15,6 @@ from dovetail_kernel import (
     warn_user,
 )
 from dovetail_kernel.signature import GRAD, NORMAL, VIEW, WRAPPED_BIT
-from dovetail_kernel.sockets import AUTOGRAD
 from dovetail_kernel.tensor import DetachedCounter
 
 from ...graph.autograd_meta import UNSET, meta_of, requires_grad, retain_on_node
@@ -330,8 +329,3 @@ def _let_rest(tensor: TensorBase, resting: bool) -> None:
 def _scalar_type(kind: object) -> str:
     name = str(kind).rpartition(".")[2]
     return _SCALAR_TYPES.get(name, name)
-
-
-def install() -> None:
-    """Put these answers in force."""
-    AUTOGRAD.fill(TensorInterface())

@@ -1,0 +1,1 @@
+from .tensor_interface import TensorInterface as TensorInterface
