@@ -70,14 +70,13 @@ def define_many(rows: Sequence[Row], folder: str) -> None:
     """Define a generated table.
 
     The texts (with namespace) were checked when they were generated, and are parsed when first
-    looked at. The files that the rows name lie in `folder`. An in-place or ``out=`` variant names
-    its functional operator
-    (``"aten::add.Tensor"``), which stands before it in the table.
+    used. The files in the rows are relative to `folder`. An in-place or ``out=`` variant names its
+    functional operator (``"aten::add.Tensor"``), which precedes it in the table.
 
     Raises
     ------
     RuntimeError
-        If an operator is defined already; none of the table is defined then.
+        If an operator is already defined; nothing is then defined.
     """
     owner: list[Change] = []
     with registry.lock:

@@ -1,4 +1,4 @@
-"""Checks of what collectives are given."""
+"""Checks of the arguments of collectives."""
 
 from __future__ import annotations
 

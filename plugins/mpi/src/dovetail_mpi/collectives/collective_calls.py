@@ -1,4 +1,4 @@
-"""How a collective begins: what the families of them share."""
+"""Common parts of all collectives."""
 
 from __future__ import annotations
 

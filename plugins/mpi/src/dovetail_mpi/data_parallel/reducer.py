@@ -1,4 +1,4 @@
-"""`Reducer`: averages gradients over ranks, while the backward that makes them goes on."""
+"""`Reducer`: averages gradients over ranks during the backward."""
 
 from __future__ import annotations
 

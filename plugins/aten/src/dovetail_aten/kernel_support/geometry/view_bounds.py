@@ -25,7 +25,7 @@ def shares_places(size: Sequence[int], stride: Sequence[int]) -> bool:
 
 
 def repeats_places(size: Sequence[int], stride: Sequence[int]) -> bool:
-    """Return whether a view by strides shows some element at several places."""
+    """Return whether a strided view contains an element several times."""
     if 0 in size:
         return False
     steps = sorted((step, length) for length, step in zip(size, stride, strict=True) if length > 1)
