@@ -22,9 +22,9 @@ class DataPtr:
     Parameters
     ----------
     address
-        Address of the first byte; 0 where there is none.
+        Address of the first byte; 0 without memory.
     nbytes
-        Bytes behind it.
+        Number of bytes.
     context
         Owner of the memory, which is passed to the deleter.
     deleter

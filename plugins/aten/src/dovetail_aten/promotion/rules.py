@@ -122,7 +122,7 @@ def check_alpha(op: Operator, values: Sequence[object]) -> None:
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     given = dict(zip(op.schema._by_name, values, strict=True))
     operands = [given[name] for name in op.promote]

@@ -113,7 +113,7 @@ def _check_operands(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | No
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if min(query.ndim, key.ndim, value.ndim) < 2:
         raise RuntimeError(

@@ -209,7 +209,7 @@ def check_ctc(
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if len(shape) != 3:
         raise RuntimeError(

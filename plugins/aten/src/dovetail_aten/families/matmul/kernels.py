@@ -194,5 +194,5 @@ class MatrixProducts(Family):
 
     @helper("matmul")
     def matmul(self, x: Array, other: Any) -> Any:
-        """Return the product of two arrays that fit."""
+        """Return the matrix product of two arrays."""
         return self._product(x, other)

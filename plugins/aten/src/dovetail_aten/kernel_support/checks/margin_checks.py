@@ -38,7 +38,7 @@ def check_classes(
     Raises
     ------
     RuntimeError, NotImplementedError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if p not in (1, 2):
         raise RuntimeError(f"only p == 1 and p == 2 supported, got {p}. Give one of them.")
@@ -73,7 +73,7 @@ def check_labels(x: Any, target: TensorLike, own: dtype, places: dtype) -> tuple
     Raises
     ------
     RuntimeError, NotImplementedError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     _check_scores("multilabel_margin_loss_forward_out_frame", x, own)
     shape = tuple(x.shape)
@@ -97,7 +97,7 @@ def check_pdist(x: Array, p: float, own: dtype) -> None:
     Raises
     ------
     RuntimeError, NotImplementedError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if x.ndim != 2:
         raise RuntimeError(

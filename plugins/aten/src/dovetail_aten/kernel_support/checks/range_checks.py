@@ -12,7 +12,7 @@ def check_range(start: Any, end: Any, step: Any) -> None:
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     for number in (start, end, step):
         if isinstance(number, complex):

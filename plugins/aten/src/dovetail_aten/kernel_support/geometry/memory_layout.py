@@ -39,7 +39,7 @@ def check_physical_layout(size: Sequence[int], physical_layout: Sequence[int]) -
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     ndim = len(size)
     if len(physical_layout) != ndim:

@@ -25,7 +25,7 @@ class Rectifiers(Choosing):
         self._zeros_of_relu = PerDtype(self._zero_of_relu)
 
     def define_in(self, kernel: KernelTable) -> None:
-        """Define the kernels; elu has a form of its own for its default factors."""
+        """Define the kernels; elu has a separate form for its default factors."""
         super().define_in(kernel)
         kernel("elu", self.elu, fast_path=self.plain_elu)
 
@@ -96,7 +96,7 @@ class Rectifiers(Choosing):
     def hardtanh_backward(
         self, grad_output: Array, x: Array, min_val: Scalar, max_val: Scalar
     ) -> Any:
-        """Return the gradient of `hardtanh`, which passes strictly between the limits."""
+        """Return the gradient of `hardtanh`, which is nonzero strictly between the limits."""
         xp = self.xp
         if min_val == -1 and max_val == 1:
             outside = xp.greater_equal(xp.absolute(x), self._ones[x.dtype])

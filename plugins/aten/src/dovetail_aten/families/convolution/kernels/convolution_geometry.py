@@ -199,7 +199,7 @@ def check_convolution_dtypes(input: DType, weight: DType, bias: DType | None) ->
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     for name, own in (("weight", weight), ("bias", bias)):
         if own is not None and own is not input:

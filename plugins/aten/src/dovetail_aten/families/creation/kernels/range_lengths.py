@@ -45,7 +45,7 @@ def check_bounds(function: str, start: int, end: int, wanted: dtype) -> None:
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if not wanted.is_complex and (isinstance(start, complex) or isinstance(end, complex)):
         raise RuntimeError(

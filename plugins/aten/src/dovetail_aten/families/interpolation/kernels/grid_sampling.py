@@ -329,7 +329,7 @@ def check_grid_sampler(
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     NotImplementedError
         For images that are not of floating point.
     """

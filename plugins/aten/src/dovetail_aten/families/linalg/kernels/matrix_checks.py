@@ -63,7 +63,7 @@ _FOR_OTHERS = {
 
 
 def check_square(name: str, shape: Sequence[int], argument: str = "A") -> None:
-    """Refuse what is not a square matrix, or a batch of them.
+    """Raise an error for an array that is not a square matrix or a batch of square matrices.
 
     Raises
     ------
@@ -79,12 +79,12 @@ def check_square(name: str, shape: Sequence[int], argument: str = "A") -> None:
 
 
 def check_trace(x: Array, own: dtype) -> None:
-    """Refuse what trace does not take.
+    """Check the argument of trace.
 
     Raises
     ------
     RuntimeError, NotImplementedError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if x.ndim != 2:
         raise RuntimeError(
@@ -118,12 +118,12 @@ def check_inexact(name: str, own: dtype, *, halves: bool = True) -> None:
 
 
 def refuse_dtypes(kernel: str, own: dtype) -> None:
-    """Refuse the dtypes that LAPACK does not compute in.
+    """Raise an error for dtypes that LAPACK does not support.
 
     Raises
     ------
     NotImplementedError
-        In PyTorch's words, which call the kernel so.
+        With PyTorch's message, which contains this name of the kernel.
     """
     if own.category < FLOAT or own in _HALVES:
         raise NotImplementedError(
@@ -150,13 +150,13 @@ def check_same_dtype(name: str, own: dtype, other: dtype) -> None:
 def check_old_system(
     name: str, shape: Sequence[int], right: Sequence[int], own: dtype, other: dtype
 ) -> tuple[int, ...]:
-    """Refuse operands of cholesky_solve, triangular_solve and ldl_solve that do not fit; return the
-    batch dimensions of both.
+    """Check the operands of cholesky_solve, triangular_solve and ldl_solve; return the batch
+    dimensions of both.
 
     Raises
     ------
     RuntimeError
-        In the words of these functions.
+        With the message of these functions.
     """
     for argument, sizes in (("b", right), ("A", shape)):
         if len(sizes) < 2:
@@ -246,11 +246,11 @@ def failure(name: str, reason: str, infos: Sequence[int], shape: Sequence[int]) 
     Parameters
     ----------
     name
-        The function, as messages call it.
+        The name of the function in error messages.
     reason
-        Why matrices fail in it, a key of `_REASONS`.
+        Why matrices fail, a key of `_REASONS`.
     infos
-        What LAPACK says of each matrix, 0 for those that are well.
+        LAPACK's info for each matrix, 0 for success.
     shape
         The batch dimensions.
     """

@@ -33,7 +33,7 @@ def check_images(x: Any, target: Any) -> None:
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if target.ndim != 3:
         raise RuntimeError(
@@ -146,8 +146,8 @@ class Likelihood(Family):
 
     @helper("classes_in_range")
     def classes_in_range(self, target: Any, count: int, ignore_index: int) -> Any:
-        """Return `target`, after refusing what is neither a class nor ignored: what a backward asks
-        first, since the classes may have changed since the forward looked at them.
+        """Return `target`, after a check that its elements are classes or ignored. A backward
+        checks this again, since the target may have been modified since the forward.
         """
         if self.lazy or not target.size or self.capabilities.are_below(target, count):
             return target  # later, kernels look at lazy ones
@@ -268,7 +268,9 @@ class Likelihood(Family):
     def cross_entropy(
         self, x: Array, target: Array, reduction: int, ignore_index: int
     ) -> tuple[Any, Any, Any]:
-        """Return the loss, the logarithms of the probabilities, and the weight of all samples."""
+        """Return the loss, the logarithms of the probabilities, and the total weight of the
+        samples.
+        """
         if x.shape[0] != target.shape[0]:
             raise unfit_batch(x.shape[0], target.shape[0])
         kernels = self.table.kernels

@@ -193,7 +193,7 @@ class Arithmetic(Family):
 
     @helper("div")
     def div(self, x: Array, other: Array | Scalar, *, rounding_mode: str | None = None) -> Any:
-        """Return the quotient of two arrays, as `div_mode`."""
+        """Return the quotient of two arrays, like `div_mode`."""
         return (
             self.xp.true_divide(x, other)
             if rounding_mode is None

@@ -17,7 +17,7 @@ def check_tolerances(rtol: float, atol: float) -> None:
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not value >= 0:

@@ -52,7 +52,7 @@ class PooledPlaces(Family):
 
     @operator("max_unpool2d")
     def max_unpool2d(self, x: Array, indices: Array, output_size: Sequence[int]) -> Any:
-        """Return zeros with the elements of `x` at the places `indices` of each image."""
+        """Return zeros with the elements of `x` at `indices` of each image."""
         check_unpooled("max_unpool2d", 2, x, indices, output_size, self.dtypes[indices.dtype])
         return self._unpooled("max_unpool2d", x, indices, output_size)
 
@@ -65,7 +65,7 @@ class PooledPlaces(Family):
         stride: Sequence[int],
         padding: Sequence[int],
     ) -> Any:
-        """Return zeros with the elements of `x` at the places `indices` of each image."""
+        """Return zeros with the elements of `x` at `indices` of each image."""
         own = self.dtypes[indices.dtype]
         check_unpooled("max_unpool3d", 3, x, indices, output_size, own, stride, padding)
         return self._unpooled("max_unpool3d", x, indices, output_size)

@@ -32,7 +32,7 @@ def pooled_windows(
     Raises
     ------
     RuntimeError
-        For a shape or numbers that do not fit; `name` is the function's.
+        For an invalid shape or number; `name` is the name of the function.
     """
     return _pooled_windows(
         *[name, ndim, tuple(shape), tuple(kernel_size), tuple(stride or kernel_size)],
@@ -131,7 +131,7 @@ def check_images(name: str, ndim: int, shape: Sequence[int]) -> None:
 
 
 def check_pooled(name: str, found: Sequence[int], expected: Sequence[int], what: str) -> None:
-    """Refuse a gradient, or indices, that have not the shape of what was pooled.
+    """Raise an error if a gradient or indices do not have the shape of the pooled result.
 
     Raises
     ------

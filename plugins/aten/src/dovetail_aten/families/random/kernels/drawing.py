@@ -23,8 +23,8 @@ _BEYOND = 1 << 63
 class Drawing(Family):
     """Numbers drawn from a generator; None means the default generator of the backend.
 
-    Where numbers are for the elements of an array, `like` is it; else it is a shape. A backend
-    whose numbers depend on how the array lies in memory overrides these methods.
+    `like` is the array that the numbers are for, or a shape. A backend whose numbers depend on the
+    strides of the array overrides these methods.
     """
 
     def _check(self, name: str, dtype: NativeDtype) -> None:

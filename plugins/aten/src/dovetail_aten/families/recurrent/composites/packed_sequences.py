@@ -29,7 +29,7 @@ def _lengths(input: Tensor, lengths: Tensor) -> list[int]:
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     _check_counts(lengths)
     if input.ndim < 2:

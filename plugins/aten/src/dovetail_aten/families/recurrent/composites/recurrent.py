@@ -252,7 +252,7 @@ def _check_states(hx: Sequence[Tensor], count: int, batch: int) -> None:
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     for state in hx:
         if state.ndim != 3 or state.shape[0] != count:

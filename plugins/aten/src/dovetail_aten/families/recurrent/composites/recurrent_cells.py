@@ -143,7 +143,7 @@ def _once(cell: Cell, gates: int, input: Tensor, state: list[Any], weights: Weig
     Raises
     ------
     RuntimeError, IndexError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     check_dtype(input)
     hidden_size = weights.hidden.shape[-1]

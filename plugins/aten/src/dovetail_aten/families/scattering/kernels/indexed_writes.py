@@ -21,7 +21,7 @@ _ALL = slice(None)
 
 
 class IndexedWrites(Family):
-    """Arrays with other elements at some places."""
+    """Arrays with some elements replaced."""
 
     @operator("index_fill.int_Scalar", "index_fill.int_Tensor")
     def index_fill(self, x: Array, dim: int, index: Array, value: Any) -> Any:
@@ -72,7 +72,7 @@ class IndexedWrites(Family):
 
     @operator("masked_scatter")
     def masked_scatter(self, x: Array, mask: Array, source: Array) -> Any:
-        """Return a copy with the elements of `source`, in their order, where `mask` is true."""
+        """Return a copy with elements of `source`, in order, where `mask` is true."""
         xp = self.xp
         check_masked_scatter(x, mask, source, self.dtypes)
         shape = broadcast_shapes([x.shape, mask.shape])
@@ -89,8 +89,8 @@ class IndexedWrites(Family):
 
     @operator("put")
     def put(self, x: Array, index: Array, source: Array, accumulate: bool = False) -> Any:
-        """Return a copy with the elements of `source` at `index` of the array as one dimension, or
-        added there.
+        """Return a copy with the elements of `source` written or added at `index` of the flattened
+        array.
         """
         xp = self.xp
         check_put(x, index, source, self.dtypes)
