@@ -159,7 +159,7 @@ class autocast(DecoratingGuard):
 
 
 def _check_settings(function: str, chosen: object, enabled: object) -> None:
-    """Refuse a dtype that is none, and a switch that is not a bool."""
+    """Raise an error for a dtype that is invalid, and a switch that is not a bool."""
     for name, value, kind in (("dtype", chosen, dtype), ("enabled", enabled, bool)):
         if value is not None and not isinstance(value, kind):
             raise TypeError(

@@ -71,7 +71,7 @@ class DataPtr:
 
 
 def check_size(nbytes: int) -> None:
-    """Refuse a negative number of bytes with a RuntimeError."""
+    """Raise RuntimeError for a negative number of bytes."""
     if nbytes < 0:
         raise RuntimeError(
             f"alloc() seems to have been called with negative number: {nbytes}. Give the number of "

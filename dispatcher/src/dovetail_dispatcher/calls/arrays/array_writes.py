@@ -261,8 +261,8 @@ def check_overlap(written: TensorBase, read: TensorBase) -> None:
 
 
 def check_inference_write(tensor: TensorBase) -> None:
-    """Refuse an in-place write to an inference tensor outside inference mode, unless it was
-    detached there.
+    """Raise an error for an in-place write to an inference tensor outside inference mode, unless it
+    was detached there.
 
     Raises
     ------

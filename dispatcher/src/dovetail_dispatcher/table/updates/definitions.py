@@ -254,7 +254,9 @@ def _replaced(
 
 
 def _check_may_cover(op: Operator, schema: FunctionSchema, location: str, override: bool) -> None:
-    """Refuse a definition over that of other code, unless it overrides one that can be."""
+    """Raise an error for a definition that overrides one of other code, unless that may be
+    overridden.
+    """
     if not override:
         raise _defined_twice(str(schema), op, location)
     if op.variants:

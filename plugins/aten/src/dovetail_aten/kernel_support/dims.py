@@ -47,7 +47,8 @@ def check_size(size: Sequence[int], itemsize: int = 1) -> tuple[int, ...]:
 
 
 def check_room(count: int, itemsize: int) -> None:
-    """Refuse as many items as no memory holds, before a loop of Python makes them one by one.
+    """Raise an error for a number of items that exceeds the memory, before a Python loop creates
+    them.
 
     Parameters
     ----------

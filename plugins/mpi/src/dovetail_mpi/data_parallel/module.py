@@ -121,7 +121,7 @@ class DistributedDataParallel(Module, Joinable):
         )
 
     def _check_equal(self, named: list[tuple[str, Any]]) -> None:
-        """Refuse modules that differ from rank to rank."""
+        """Raise an error for modules that differ from rank to rank."""
         mine = [(name, tuple(each.shape), str(each.dtype)) for name, each in named]
         every = gathered("DistributedDataParallel: parameters", mine, self.process_group)
         for rank, theirs in enumerate(every):

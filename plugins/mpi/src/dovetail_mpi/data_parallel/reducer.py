@@ -92,7 +92,7 @@ class Reducer:
         self._is_armed = False
 
     def check_finished(self) -> None:
-        """Refuse another forward while gradients of the last backward are missing.
+        """Raise an error for another forward while gradients of the last backward are missing.
 
         Raises
         ------

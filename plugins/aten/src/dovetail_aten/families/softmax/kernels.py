@@ -89,7 +89,7 @@ class Softmax(Family):
         )
 
     def _refuse(self, name: str, own: NativeDtype, half_to_float: bool) -> None:
-        """Refuse a dtype that softmax is not computed in."""
+        """Raise an error for a dtype that softmax is not computed in."""
         if own not in self._full and own not in self.precision.halves:
             raise NotImplementedError(
                 f'"{name}_lastdim_kernel_impl" not implemented for '

@@ -37,7 +37,7 @@ def window_count(size_along: int, dim: int, size: int, step: int) -> int:
 
 
 def check_source(src: Any, shape: Sequence[int]) -> None:
-    """Refuse what is written into a part of another shape.
+    """Raise an error for values that do not have the shape of the part to replace.
 
     Raises
     ------

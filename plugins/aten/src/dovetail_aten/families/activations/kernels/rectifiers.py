@@ -71,7 +71,7 @@ class Rectifiers(Choosing):
         return self._keep(xp.logical_not(xp.less_equal(x, bound)), grad_output)
 
     def _check_hardtanh(self, own: Any, min_val: Any, max_val: Any) -> None:
-        """Refuse bools, and negative limits of unsigned integers."""
+        """Raise an error for bools, and negative limits of unsigned integers."""
         if own == self.xp.bool_:
             raise NotImplementedError(
                 "Bool inputs not supported for hardtanh. Convert the tensor first."
@@ -120,7 +120,9 @@ class Rectifiers(Choosing):
         )
 
     def _check_invertible(self, name: str, slope: Any) -> None:
-        """Refuse a negative slope where the input is to be told from the result."""
+        """Raise an error for a negative slope if the sign of the input is determined from the
+        result.
+        """
         if not slope >= 0:
             raise RuntimeError(
                 f"In-place {name} backward calculation is triggered with a negative slope which "

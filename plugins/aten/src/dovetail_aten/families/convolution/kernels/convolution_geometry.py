@@ -194,7 +194,7 @@ def _check_output_padding(
 
 
 def check_convolution_dtypes(input: DType, weight: DType, bias: DType | None) -> None:
-    """Refuse a weight or bias of another dtype than the input.
+    """Raise an error for a weight or bias of another dtype than the input.
 
     Raises
     ------

@@ -40,7 +40,7 @@ def range_length(start: Any, end: Any, step: Any, wanted: dtype) -> int:
 
 
 def check_bounds(function: str, start: int, end: int, wanted: dtype) -> None:
-    """Refuse complex bounds of real numbers.
+    """Raise an error for complex bounds of real numbers.
 
     Raises
     ------

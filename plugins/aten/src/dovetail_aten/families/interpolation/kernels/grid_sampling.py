@@ -324,7 +324,7 @@ def check_grid_sampler(
     padding: int,
     ndim: int | None = None,
 ) -> None:
-    """Refuse images and grids that do not fit together.
+    """Raise an error for images and grids that are incompatible.
 
     Raises
     ------

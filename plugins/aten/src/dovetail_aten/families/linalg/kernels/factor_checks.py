@@ -64,7 +64,8 @@ def check_pivots(shape: Sequence[int], least: int, are_rows: bool) -> None:
 
 
 def check_ldl_pivots(pivots: Sequence[int]) -> None:
-    """Refuse pivots that no LDL factorization returns: LAPACK would write outside its arrays.
+    """Raise an error for pivots that no LDL factorization returns: LAPACK would write outside its
+    arrays.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ class Factorizations(Matrices):
         return self._triangle(x, False, -1) + self._eye(rows, columns, x.dtype)
 
     def _check_pivots(self, pivots: Any, rows: int, least: int) -> None:
-        """Refuse pivots that are not one row for each step of the factorization."""
+        """Raise an error for pivots without one row per step of the factorization."""
         outside = not self.lazy and bool(self.xp.any((pivots < 1) | (pivots > rows)))
         check_pivots(tuple(pivots.shape), least, not outside)
 
@@ -219,7 +219,7 @@ class Factorizations(Matrices):
 
 
 def check_qr_mode(mode: str) -> None:
-    """Refuse a mode that qr has not."""
+    """Raise an error for a mode that qr does not have."""
     if mode not in QR_MODES:
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
@@ -228,7 +228,7 @@ def check_qr_mode(mode: str) -> None:
 
 
 def check_ldl_solve(ld: Any, pivots: Any, b: Any, own: Any, places: DType, right: DType) -> None:
-    """Refuse factors, pivots and a right-hand side that do not fit."""
+    """Raise an error for factors, pivots and a right-hand side that are incompatible."""
     name = "torch.linalg.ldl_solve"
     check_square(name, ld.shape)
     check_inexact(name, own)

@@ -204,7 +204,7 @@ class LinearSystems(Matrices):
 
 
 def check_vector_left(is_vector: bool, left: bool) -> None:
-    """Refuse ``X A = B`` for a vector B."""
+    """Raise an error for ``X A = B`` for a vector B."""
     if is_vector and not left:
         raise RuntimeError(
             "linalg.solve: Vector broadcasting of the left hand side is not supported for "
@@ -236,7 +236,9 @@ def check_cross(x: Any, other: Any, dim: int, own: DType, right: DType) -> None:
 
 
 def check_lstsq(a: Array, b: Array, own: DType, right: DType, driver: str | None) -> bool:
-    """Refuse a system that lstsq does not take; return whether its right-hand side is a vector."""
+    """Raise an error for a system that lstsq does not support; return whether its right-hand side
+    is a vector.
+    """
     name = "torch.linalg.lstsq"
     if a.ndim < 2 or b.ndim < 1:
         what = (

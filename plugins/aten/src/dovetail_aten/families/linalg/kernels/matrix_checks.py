@@ -25,7 +25,7 @@ LinAlgError.__module__ = "dovetail.linalg"
 
 
 def check_matrix(name: str, shape: Sequence[int], argument: str = "A") -> None:
-    """Refuse what has fewer than two dimensions.
+    """Raise an error for an array of fewer than two dimensions.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def check_matrix(name: str, shape: Sequence[int], argument: str = "A") -> None:
 
 
 def check_factored(shape: Sequence[int]) -> None:
-    """Refuse what lu_factor has no matrix in.
+    """Raise an error for arguments that lu_factor does not support.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def check_trace(x: Array, own: dtype) -> None:
 
 
 def check_inexact(name: str, own: dtype, *, halves: bool = True) -> None:
-    """Refuse integers and bools, and half precision unless `halves` may pass.
+    """Raise an error for integers and bools, and half precision unless `halves`.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def refuse_dtypes(kernel: str, own: dtype) -> None:
 
 
 def check_same_dtype(name: str, own: dtype, other: dtype) -> None:
-    """Refuse operands of two dtypes.
+    """Raise an error for operands of two dtypes.
 
     Raises
     ------
@@ -188,7 +188,8 @@ def is_vector_case(shape: Sequence[int], right: Sequence[int]) -> bool:
 def check_solvable(
     name: str, shape: Sequence[int], right: Sequence[int], left: bool
 ) -> tuple[int, ...]:
-    """Refuse a right-hand side that does not fit its system; return the batch dimensions of both.
+    """Raise an error for a right-hand side that does not fit its system; return the batch
+    dimensions of both.
 
     Raises
     ------

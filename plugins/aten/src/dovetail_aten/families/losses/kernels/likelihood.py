@@ -28,7 +28,7 @@ def unfit_batch(rows: int, samples: int) -> ValueError:
 
 
 def check_images(x: Any, target: Any) -> None:
-    """Refuse what are not images of logarithms of probabilities, and one of classes for each.
+    """Raise an error for arguments other than images of logarithms of probabilities and of classes.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def check_images(x: Any, target: Any) -> None:
 
 
 def check_total_weight(total: Any) -> None:
-    """Refuse what is not the weight of all samples.
+    """Raise an error for anything except the weight of all samples.
 
     Raises
     ------
@@ -85,7 +85,7 @@ class Likelihood(Family):
         self._long = self.native_dtypes[int64]
 
     def _check(self, x: Array, target: Array, weight: Any) -> None:
-        """Refuse inputs, targets and weights that do not fit."""
+        """Raise an error for inputs, targets and weights that are incompatible."""
         if not 1 <= x.ndim <= 2:
             raise RuntimeError(
                 "input tensor should be 1D or 2D. Move other dimensions into the first."
@@ -115,7 +115,7 @@ class Likelihood(Family):
         self._check_weight(x, weight, x.shape[-1])
 
     def _check_weight(self, x: Array, weight: Array | None, count: int) -> None:
-        """Refuse weights that are not one for each of `count` classes."""
+        """Raise an error for weights without one for each of `count` classes."""
         if weight is None:
             return
         if tuple(weight.shape) != (count,):

@@ -39,7 +39,7 @@ def reduced(loss: Array, reduction: int) -> Any:
 
 
 def check_target_dtype(own: dtype, target: dtype) -> None:
-    """Refuse targets in whose dtype the loss of logits cannot be given.
+    """Raise an error for targets in whose dtype the loss of logits cannot be represented.
 
     Raises
     ------

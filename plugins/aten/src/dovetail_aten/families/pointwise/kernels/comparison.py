@@ -12,7 +12,7 @@ from ....typing import Array, Scalar
 
 
 def check_tolerances(rtol: float, atol: float) -> None:
-    """Refuse negative tolerances, and NaN.
+    """Raise an error for negative tolerances, and NaN.
 
     Raises
     ------

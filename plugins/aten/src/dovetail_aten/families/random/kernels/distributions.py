@@ -74,7 +74,7 @@ class Distributions(Drawing):
     # -- written into an array ---------------------------------------------------------------------
 
     def _check_continuous(self, name: str, x: Array) -> None:
-        """Refuse integers and complex numbers."""
+        """Raise an error for integers and complex numbers."""
         kind = self.dtypes[x.dtype]
         if kind.category != FLOAT:
             raise RuntimeError(
@@ -256,7 +256,7 @@ class Distributions(Drawing):
         return xp.where(certain, sure, found).astype(own)
 
     def _check_trials(self, count: Any, prob: Any) -> None:
-        """Refuse dtypes that are drawn in no kernel."""
+        """Raise an error for dtypes without a kernel that draws them."""
         for name, array in (("count", count), ("prob", prob)):
             kind = self.dtypes[array.dtype]
             if kind.category != FLOAT:

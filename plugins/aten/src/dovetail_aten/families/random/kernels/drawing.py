@@ -28,7 +28,7 @@ class Drawing(Family):
     """
 
     def _check(self, name: str, dtype: NativeDtype) -> None:
-        """Refuse a dtype that the numbers are not drawn in."""
+        """Raise an error for a dtype that the numbers are not drawn in."""
         if self.dtypes[dtype].category < FLOAT:
             raise NotImplementedError(
                 f"\"{name}\" not implemented for '{self.dtypes[dtype].scalar_name}'. Ask for a "
@@ -88,7 +88,7 @@ class Drawing(Family):
         return self.precision.wide(self._normal(x, x.dtype, generator, mean, std))
 
     def _check_bounds(self, low: int, high: int, wanted: DType) -> None:
-        """Refuse a dtype that does not hold what is drawn."""
+        """Raise an error for a dtype that does not hold the drawn numbers."""
         if wanted.category == COMPLEX:
             raise RuntimeError(
                 "check_random_bounds handles only integral, floating-point and boolean types. Ask "

@@ -138,7 +138,7 @@ class Random(Drawing):
         return order if dtype is None else order.astype(dtype, copy=False)
 
     def _check_order(self, n: int, kind: DType) -> None:
-        """Refuse a dtype in which some of the integers below `n` are the same."""
+        """Raise an error for a dtype in which some of the integers below `n` are the same."""
         is_float = kind.category == FLOAT
         greatest = round(2 / finfo(kind).eps) if is_float else iinfo(kind).max
         if n - 1 > greatest:

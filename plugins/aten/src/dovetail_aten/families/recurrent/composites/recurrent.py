@@ -247,7 +247,7 @@ def _weights(
 
 
 def _check_states(hx: Sequence[Tensor], count: int, batch: int) -> None:
-    """Refuse first states that are not one for each layer, direction and sequence.
+    """Raise an error for first states without one for each layer, direction and sequence.
 
     Raises
     ------

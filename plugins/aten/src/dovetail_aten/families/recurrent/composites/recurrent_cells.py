@@ -123,7 +123,7 @@ def rnn_relu_cell(
 
 
 def check_dtype(input: TensorLike) -> None:
-    """Refuse inputs of whole numbers: states are none.
+    """Raise an error for integer inputs, since states are not integers.
 
     Raises
     ------

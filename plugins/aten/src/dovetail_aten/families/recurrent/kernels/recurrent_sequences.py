@@ -10,7 +10,7 @@ from ....typing import Array, Namespace
 
 
 def check_lstm_sequence(gates: Any, hx: Any, cx: Any, weight: Any, bias: Any = None) -> None:
-    """Refuse what are not the gates, states and parameters of one layer.
+    """Raise an error for arguments other than the gates, states and parameters of one layer.
 
     Raises
     ------

@@ -47,7 +47,7 @@ class Reductions(Family):
         return result.astype(own) if own in self.precision.halves else result
 
     def _check_mean(self, own: Any, dtype: NativeDtype | None) -> None:
-        """Refuse a mean of integers."""
+        """Raise an error for a mean of integers."""
         kind = self.dtypes[own if dtype is None else dtype]
         if kind.category < FLOAT:
             which = "Input" if dtype is None else "Optional"
@@ -124,7 +124,7 @@ class Reductions(Family):
         return self.xp.reshape(result, shape)
 
     def _check_all(self, name: str, x: Array, error: type[Exception] = RuntimeError) -> None:
-        """Refuse the extremum of an array without elements."""
+        """Raise an error for the extremum of an array without elements."""
         if not x.size:
             raise error(
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
@@ -132,7 +132,7 @@ class Reductions(Family):
             )
 
     def _check_dims(self, name: str, x: Array, dims: Sequence[int]) -> None:
-        """Refuse extrema over dimensions without elements."""
+        """Raise an error for extrema over dimensions without elements."""
         for dim in dims:
             if not x.shape[dim]:
                 raise IndexError(

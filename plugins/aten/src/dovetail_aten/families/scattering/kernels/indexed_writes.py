@@ -131,7 +131,7 @@ def too_few(size: int, _count: object) -> Exception:
 
 
 def check_index_copy(x: Any, axis: int, index: Any, source: Any, dtypes: Any) -> None:
-    """Refuse what cannot be copied to slices: shapes and dtypes that do not fit.
+    """Raise an error for values that cannot be copied to slices: incompatible shapes and dtypes.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def check_index_copy(x: Any, axis: int, index: Any, source: Any, dtypes: Any) ->
 
 
 def check_masked_scatter(x: Any, mask: Any, source: Any, dtypes: Any) -> None:
-    """Refuse masks and sources of wrong dtypes. Parameters as `check_index_copy`."""
+    """Raise an error for masks and sources of wrong dtypes. Parameters as `check_index_copy`."""
     if dtypes[mask.dtype] is not bool_:
         raise RuntimeError(
             "masked_scatter_ only supports boolean masks, but got mask with dtype "
@@ -198,7 +198,9 @@ def check_masked_scatter(x: Any, mask: Any, source: Any, dtypes: Any) -> None:
 
 
 def check_put(x: Any, index: Any, source: Any, dtypes: Any) -> None:
-    """Refuse indices and sources that do not fit. Parameters as `check_index_copy`."""
+    """Raise an error for indices and sources that are incompatible. Parameters as
+    `check_index_copy`.
+    """
     if dtypes[index.dtype] is not int64:
         raise RuntimeError(
             "put_(): Expected a long tensor for index, but got "

@@ -24,7 +24,7 @@ _FUNCTIONS = {"prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 
 def check_reduction(name: str, reduce: str) -> None:
-    """Refuse a reduction that an operator has not.
+    """Raise an error for a reduction that an operator does not have.
 
     Raises
     ------
@@ -133,7 +133,7 @@ class ScatterReductions(PlacesAlong):
         return self.xp.reshape(made, shape)
 
     def _check_kind(self, name: str, x: Array, reduce: str) -> None:
-        """Refuse the order of complex numbers, and the mean of bools."""
+        """Raise an error for the order of complex numbers, and the mean of bools."""
         dtype = self.dtypes[x.dtype]
         compares = reduce in ("amax", "amin")
         if (compares and dtype.is_complex) or (reduce == "mean" and dtype.category < 1):
