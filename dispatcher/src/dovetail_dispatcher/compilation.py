@@ -1,4 +1,4 @@
-"""Generated text becomes code: the one place where text is compiled, and shown to tracebacks."""
+"""Compilation of generated text, with its source shown in tracebacks."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from weakref import finalize
 
 
 def compile_source(source: str, name: str, bindings: Mapping[str, object]) -> Any:
-    """Run `source` with `bindings` as its globals and return what it calls `name`.
+    """Run `source` with `bindings` as its globals and return its object `name`.
 
-    Equal texts share their code; the text is shown in tracebacks while that is in use.
+    Equal texts share their code. Tracebacks show the text as long as the code exists.
     """
     namespace = {"__name__": "dovetail.generated", **bindings}
     exec(_compile(source, name), namespace)
@@ -28,21 +28,21 @@ def compile_functions(
 ) -> dict[str, Callable[..., Any]]:
     """Return the functions that `source` defines, by name, with `names` as their globals.
 
-    Nothing of the text is run: they have no defaults, and names that it imports are those of the
-    globals. The text is shown in tracebacks as long as the first function is in use.
+    The text is not executed: the functions have no defaults, and imported names refer to the
+    globals. Tracebacks show the text as long as the first function exists.
 
     Parameters
     ----------
     title
-        What tracebacks call the file.
+        Name of the file in tracebacks.
     """
     codes = [each for each in _compile(source, title).co_consts if isinstance(each, CodeType)]
     return {each.co_name: FunctionType(each, names) for each in codes}
 
 
 def exchange_code(function: FunctionType, code: CodeType) -> None:
-    """Let `function` run other code from its next call on: a function that programs hold, and that
-    gets its body when it is first called, or asks for overrides while there are some.
+    """Replace the code of `function`, from its next call on. It is used for functions whose body is
+    compiled at the first call, and for functions that check for overrides while some exist.
     """
     function.__code__ = code
 

@@ -1,5 +1,5 @@
-"""Record, the base of classes of immutable data: as `dataclasses.dataclass(frozen=True)`, at a
-hundredth of its cost at import.
+"""Record, the base of classes of immutable data: like `dataclasses.dataclass(frozen=True)`, with a
+hundredth of its import time.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ _REQUIRED: Final = object()
 
 @dataclass_transform(frozen_default=True)
 class Record:
-    """Immutable data. A subclass lists its fields as a dataclass does; defaults stay on the class.
+    """Immutable data. A subclass declares its fields like a dataclass; defaults are attributes of
+    the class.
 
     Notes
     -----
-    Type checkers see an ``__init__`` with the fields of the class. Which arguments it is given is
-    checked by them alone.
+    Type checkers see an ``__init__`` with the fields of the class. Arguments are not checked at run
+    time.
     """
 
     _fields: ClassVar[tuple[str, ...]] = ()
@@ -63,9 +64,9 @@ class Record:
 
 
 def shown(value: object) -> str:
-    """Return the text of a field: the same in every process, so that records can be compared by
-    eye. Functions and classes are shown by their names; a mapping, and an object whose own text is
-    its address, by its class.
+    """Return the text of a field: the same in every process, so that texts of records can be
+    compared. Functions and classes are shown by name; mappings, and objects whose `repr` contains
+    an address, by class.
     """
     if isinstance(value, (tuple, list)) and type(value).__repr__ in _PLAIN_TEXTS:
         items = ", ".join(map(shown, value))

@@ -190,16 +190,17 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
         def check_operands(
             self, op: Operator, key: int, common: dtype | None, computed: dtype | None
         ) -> None:
-            """Refuse a call with `key` whose operands are of dtypes that `op` is not defined for;
-            `common` is their dtype and `computed` the one that they compute in, if the key says it.
+            """Raise an error for a call with `key` whose operands are of dtypes that `op` is not
+            defined for; `common` is their dtype and `computed` the one that they compute in, if the
+            key says it.
             """
 
         def operand_check(self, op: Operator) -> Callable[[TensorBase], None]:
             """Return what refuses an operand of a dtype that `op` is not defined for."""
 
         def check_alpha(self, op: Operator, values: Sequence[object]) -> None:
-            """Refuse an `alpha` that does not fit the operands; `values` are those of all
-            arguments.
+            """Raise an error for an `alpha` that does not fit the operands; `values` are those of
+            all arguments.
             """
 
         def promoter(

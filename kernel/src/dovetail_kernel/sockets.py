@@ -122,9 +122,7 @@ class AutogradInterface:
         """Raise an error for ``requires_grad_`` inside a function transform."""
 
     def text_inside(self, tensor: TensorBase) -> str | None:
-        """Return ``repr(tensor)`` inside of a function that is being transformed; None if it shows
-        nothing of that.
-        """
+        """Return ``repr(tensor)`` inside a function transform; None if it is the usual one."""
         return None
 
     def grad(self, tensor: TensorBase) -> TensorBase | None:

@@ -164,7 +164,7 @@ def result_type(*arrays_and_dtypes: Any) -> dtype:
 
 
 def check_kinds(name: str, kinds: str | tuple[str, ...], *arrays: Any) -> None:
-    """Refuse what is not an array of some kinds of dtypes.
+    """Raise an error for anything except an array of some kinds of dtypes.
 
     Raises
     ------

@@ -86,7 +86,9 @@ def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
 
 
 def _check_joined(arrays: list[Tensor], axis: int) -> None:
-    """Refuse arrays of several dimensions: PyTorch joins empty vectors with anything."""
+    """Raise an error for arrays of several dimensions: PyTorch joins empty vectors with
+    anything.
+    """
     (place,) = axes_of(arrays[0], axis)
     for each in arrays:
         rest = [n for number, n in enumerate(each.shape) if number != place]

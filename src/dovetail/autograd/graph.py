@@ -1,5 +1,5 @@
 """The graph, hooks for saved tensors, and gradient edges, as in ``torch.autograd.graph``; and plans
-of a backward.
+of backwards.
 """
 
 from dovetail_autograd import (

@@ -189,7 +189,7 @@ class _Joined(Constraint):
         return max(each.event_dim for each in self.cseq)
 
     def check_dim(self, value: Tensor) -> None:
-        """Refuse a tensor without the dimension."""
+        """Raise an error for a tensor without the dimension."""
         if not -value.dim() <= self.dim < value.dim():
             raise AssertionError(
                 f"Expected -{value.dim()} <= dim < {value.dim()}, got dim={self.dim}"

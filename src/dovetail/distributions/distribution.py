@@ -195,7 +195,7 @@ class Distribution:
         return values.expand((-1, *self._batch_shape)) if expand else values
 
     def _validate_sample(self, value: object) -> None:
-        """Refuse values whose shape does not fit, or that are not in the support."""
+        """Raise an error for values whose shape does not fit, or that are not in the support."""
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         events = len(self._event_shape)

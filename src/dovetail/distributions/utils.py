@@ -132,7 +132,7 @@ def validated(method: Callable[..., object]) -> Callable[..., Any]:
 
 
 def exclusive(**given: Any) -> None:
-    """Refuse several ways to say the same, or none.
+    """Raise an error if several alternative arguments are passed, or none.
 
     Raises
     ------

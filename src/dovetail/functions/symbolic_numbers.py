@@ -16,7 +16,7 @@ class _Symbolic:
     """A class for ``isinstance``, which says no of everything."""
 
     def __new__(cls, *arguments: Any) -> NoReturn:
-        """Refuse with NotImplementedError: programs are not made into graphs."""
+        """Raise NotImplementedError: programs are not converted to graphs."""
         raise NotImplementedError(
             f"dovetail.{cls.__name__}: sizes are numbers, since programs are not made into graphs. "
             "Use the number."

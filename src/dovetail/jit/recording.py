@@ -249,7 +249,7 @@ def _attributes(modules: Mapping[str, object]) -> dict[str, Attribute]:
 
 
 def _check_result(result: Any) -> None:
-    """Refuse what is not a tensor, nor a list, tuple or dict of tensors."""
+    """Raise an error for anything except a tensor or a list, tuple or dict of tensors."""
     items = result.values() if isinstance(result, dict) else result
     if isinstance(result, list | tuple | dict):
         for each in items:

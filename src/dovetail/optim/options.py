@@ -45,7 +45,7 @@ def check_betas(betas: Sequence[Any]) -> None:
 def check_tensor_options(
     lr: Any, betas: Sequence[Any], foreach: bool | None, capturable: bool
 ) -> None:
-    """Refuse decays and learning rates that are tensors where PyTorch does.
+    """Raise an error for decays and learning rates that are tensors, if PyTorch does.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def check_tensor_options(
 
 
 def check_fused(differentiable: bool, foreach: bool | None, fused: bool | None) -> None:
-    """Refuse flags that contradict each other; none of them changes the result."""
+    """Raise an error for flags that contradict each other; none of them changes the result."""
     if fused and differentiable:
         raise RuntimeError("`fused` does not support `differentiable`. Leave `fused` out.")
     if fused and foreach:
@@ -118,7 +118,7 @@ def options_of(arguments: dict[str, Any], names: str) -> dict[str, Any]:
 
 
 def check_implementation(group: dict[str, Any], names: Sequence[str]) -> None:
-    """Refuse what a step cannot do with the flags of a group.
+    """Raise an error for flags of a group that a step does not support.
 
     Parameters
     ----------

@@ -215,7 +215,7 @@ post_processing_timeout_s
         Raises
         ------
         AssertionError
-            Without `with_stack`.
+            If the profiler was created without `with_stack`.
         """
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")

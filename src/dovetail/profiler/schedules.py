@@ -32,7 +32,7 @@ def schedule(
         Number of steps of each kind in a cycle, in this order. Data recorded during warm-up are
         discarded.
     repeat
-        Number of cycles. Default: 0: unlimited.
+        Number of cycles. Default: 0, unlimited.
     skip_first
         Number of steps to skip before the first cycle. Default: 0.
     skip_first_wait

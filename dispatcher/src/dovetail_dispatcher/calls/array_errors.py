@@ -140,8 +140,8 @@ def any_bool_error() -> RuntimeError:
 
 
 def unsupported_error(operator: str, dtypes: Sequence[str]) -> Exception:
-    """Return the error for an operator that an array library refuses (TypeError) for the dtype of
-    its operands.
+    """Return the error for an operator for which an array library raises TypeError because of the
+    dtypes of its operands.
 
     Parameters
     ----------
@@ -153,8 +153,8 @@ def unsupported_error(operator: str, dtypes: Sequence[str]) -> Exception:
     Returns
     -------
     Exception
-        RuntimeError for what has no meaning (bool minus bool), NotImplementedError for what has no
-        implementation.
+        RuntimeError for undefined operations (bool minus bool), NotImplementedError for missing
+        implementations.
     """
     named = dtypes[0] if dtypes else "?"
     if (operator, named) in _REFUSED:

@@ -99,7 +99,8 @@ def form_of(
     op
         The operator.
     schema
-        With the names of the function, where it is not the `OpOverload`; `promote` has these names.
+        The schema with the parameter names of the function, if they differ from those of the
+        `OpOverload`. `promote` uses these names.
     routes
         Default: those of `op`.
     is_operator

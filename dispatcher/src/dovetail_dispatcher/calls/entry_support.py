@@ -166,7 +166,7 @@ def takes_numbers(op: Operator) -> bool:
 
 
 def entry_bindings(op: Operator) -> dict[str, Any]:
-    """Return what the names in the text of the entry of `op` are bound to."""
+    """Return the values of the names in the text of the entry of `op`."""
     own = symbol(op.schema)
     bindings = {**COMMON, f"{own}_op": op, f"{own}_routes": op.routes}
     for argument in op.schema.arguments:

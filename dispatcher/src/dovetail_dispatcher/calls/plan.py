@@ -104,7 +104,7 @@ class Around(Step):
 
     @property
     def calls_operators(self) -> bool:  # type: ignore[override]
-        """Whether a step inside may call operators."""
+        """Whether an inner step may call operators."""
         return any([step.calls_operators for step in self.steps])
 
 

@@ -71,9 +71,9 @@ class OwnDocstring:
 
 
 def parameters_of(schema: FunctionSchema) -> list[Parameter]:
-    """Return the parameters of a function that takes the arguments of a schema.
+    """Return the parameters of a function with the arguments of a schema.
 
-    What has a keyword of Python for its name, ``from``, is shown as given by position alone.
+    An argument named like a Python keyword, such as ``from``, is positional-only.
     """
     kinds = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
     shown = [
@@ -109,11 +109,11 @@ def signature_of(
     schemas: Sequence[FunctionSchema],
     form_of: Callable[[FunctionSchema], list[Parameter]] = parameters_of,
 ) -> Signature:
-    """Return the one signature that fits all calls that one of some schemas takes.
+    """Return a signature that accepts the calls of any of several schemas.
 
-    Positions are those of the schema with most of them. What only others have is given by keyword.
-    What one of them does without may be left out: if none has a default for it, that is None where
-    it may be None, and else ``...``.
+    Positions follow the schema with the most positional arguments. Arguments of other schemas are
+    keyword-only. An argument that a schema lacks is optional. Its default is that of a schema, else
+    None if its type allows None, else ``...``.
 
     Parameters
     ----------

@@ -128,32 +128,32 @@ def explain(op: object, /, *args: Any, **kwargs: Any) -> Explanation | FunctionE
 def explain(op: object, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExplanation:
     """Explain which kernels a call would run, and why, without running them.
 
-    What a composite calls is found by calling it on the meta device, on tensors without data; so is
-    what a function calls. Only the arguments are replaced by such tensors: a call on a tensor that
-    a function captures, or makes on another device, runs its kernel. On a device that tells which
-    kernels it is handed, CUDA, an array kernel runs once, on copies of the arguments.
+    Composites and functions are called on the meta device, on tensors without data, to find the
+    operators that they call. Only the arguments are replaced by such tensors: a call on a tensor
+    that a function captures, or creates on another device, runs its kernel. On CUDA, an array
+    kernel runs once, on copies of the arguments, to find the kernels that it launches.
 
     Parameters
     ----------
     op
         An operator: ``ops.aten.add``, ``ops.aten.add.Tensor``, a `CustomOpDef`, or a name,
-        ``"aten::add.Tensor"``, ``"aten::add"``. Or a function or method: it runs, without the data.
+        ``"aten::add.Tensor"``, ``"aten::add"``. Or a function or method, which runs without data.
     *args, **kwargs
         The arguments of the call.
 
     Returns
     -------
     Explanation
-        Of an operator.
+        For an operator.
     FunctionExplanation
-        Of another function: of the operators that it calls.
+        For another function: the operators that it calls.
 
     Raises
     ------
     RuntimeError
-        If there is no such operator, or the arguments do not fit its schema.
+        If the operator does not exist, or the arguments do not match its schema.
     TypeError
-        If it is neither an operator, a name nor a function.
+        If `op` is neither an operator, a name nor a function.
     """
     if callable(op) and not isinstance(op, CustomOpDef | OpOverload | OpOverloadPacket):
         return explain_function(op, args, kwargs)
@@ -197,7 +197,7 @@ def explain_function(
     Parameters
     ----------
     named
-        What to take name and place from. Default: the function.
+        The function whose name and place are shown. Default: the function itself.
     """
     shown = function if named is None else named
     name = getattr(shown, "__qualname__", type(shown).__qualname__)

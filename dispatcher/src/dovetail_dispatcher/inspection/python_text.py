@@ -9,13 +9,13 @@ from dovetail_kernel import Device, dtype
 
 
 def python_text(value: object, others: Callable[..., str] = repr) -> str:
-    """Return the Python expression of an argument: of lists and tuples with what is in them, of
-    numbers (infinities and NaN included), dtypes and devices.
+    """Return the Python expression of an argument: a list or tuple with its items, a number
+    (including infinities and NaN), a dtype or a device.
 
     Parameters
     ----------
     others
-        Returns the text of everything else, such as tensors. Default: `repr`.
+        Returns the text of other values, such as tensors. Default: `repr`.
     """
     if isinstance(value, list) or type(value) is tuple:
         inner = ", ".join([python_text(each, others) for each in value])

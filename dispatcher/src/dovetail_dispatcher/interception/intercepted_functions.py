@@ -160,16 +160,17 @@ _has_classes = False
 
 
 def overridable(function: Function, *, is_spread: bool = False) -> Function:
-    """Let modes and overriding arguments override a Python function; it costs plain calls nothing.
+    """Allow modes and arguments to override a Python function, without a cost for other calls.
 
-    Handlers get the parameters without default by position, the others by keyword.
+    Handlers receive parameters without default by position, and others by keyword.
 
     Parameters
     ----------
     function
-        Of a module, without closure.
+        A function of a module, without closure.
     is_spread
-        It takes any number of arguments, or one sequence of them; handlers get them one by one.
+        Whether it accepts either any number of arguments or one sequence. Handlers receive separate
+        arguments.
     """
     with _lock:
         _note(_Overridable(cast(FunctionType, function), function, is_spread=is_spread))
@@ -177,7 +178,7 @@ def overridable(function: Function, *, is_spread: bool = False) -> Function:
 
 
 def is_overridable(function: Callable[..., object]) -> bool:
-    """Return whether a function was made `overridable`, or is a method of tensors that is."""
+    """Return whether a function, or a method of tensors, is `overridable`."""
     return isinstance(function, FunctionType) and function in _known
 
 

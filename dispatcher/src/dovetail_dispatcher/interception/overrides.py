@@ -64,8 +64,8 @@ def overloaded_args(candidates: Iterable[object]) -> list[Any]:
 
 
 def overriding(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[bool, list[Any]]:
-    """Return whether a mode is asked about a call, and which of its arguments are; lists are looked
-    into.
+    """Return whether a mode handles a call, and which of its arguments override it, including items
+    of lists.
     """
     if _skips.get():
         _skips.set(False)
@@ -95,8 +95,8 @@ def call_overrides(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
 ) -> Any:
-    """Ask the innermost function mode, then the arguments in `overloaded`, what a call of
-    `function` gives.
+    """Return the result of a call of `function` from the innermost function mode, else from the
+    arguments in `overloaded`.
 
     Raises
     ------

@@ -73,7 +73,8 @@ class enable_reentrant_dispatch(StateGuard):
 
 
 def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
-    """Run an operator at the key Python: ask the innermost mode, then the arguments.
+    """Run an operator at the key Python: call the handler of the innermost mode, else those of the
+    arguments.
 
     Raises
     ------

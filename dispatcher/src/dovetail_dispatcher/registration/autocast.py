@@ -159,7 +159,7 @@ class autocast(DecoratingGuard):
 
 
 def _check_settings(function: str, chosen: object, enabled: object) -> None:
-    """Refuse a dtype that is none, and a switch that is not a bool."""
+    """Raise an error for a dtype that is invalid, and a switch that is not a bool."""
     for name, value, kind in (("dtype", chosen, dtype), ("enabled", enabled, bool)):
         if value is not None and not isinstance(value, kind):
             raise TypeError(
@@ -219,16 +219,16 @@ def _switch(key: DispatchKey, enabled: bool) -> Transition:
 
 
 def casting_kernel(op: Operator, device_type: str, wanted: dtype | None) -> Callable[..., Any]:
-    """Return a kernel for the Autocast key: it casts what is eligible, then calls `op` with that
+    """Return a kernel for the Autocast key: it casts eligible arguments, then calls `op` with that
     key excluded.
 
-    Eligible are the floating-point tensors of the device type, those of float64 apart, also in
-    lists. Arguments that `op` writes stay as they are: what is written to a copy would be lost.
+    Eligible are floating-point tensors of the device type except float64, also in lists. Arguments
+    that `op` writes to are not cast, since a write to a copy would be lost.
 
     Parameters
     ----------
     wanted
-        The dtype to cast to; None: the one that the innermost `autocast` chose.
+        The dtype to cast to; None means the dtype of the innermost `autocast`.
     """
 
     def kernel(*args: Any, **kwargs: Any) -> Any:

@@ -69,9 +69,10 @@ _loaded = 0
 
 
 def load_batching_rules() -> None:
-    """Load the rules that libraries have announced.
+    """Load the rules that libraries have declared.
 
-    They belong to the libraries, and stay when what needed them first is undone.
+    They belong to the libraries, and stay registered when the registration that first needed them
+    is reverted.
     """
     global _loaded
     if _loaded == len(BATCHING_RULES.plugs):

@@ -12,7 +12,7 @@ MutatesArgs = str | Iterable[str]
 
 
 def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -> None:
-    """Refuse a derivative for an operator that cannot have one of its own.
+    """Raise an error for a derivative for an operator that cannot have its own derivative.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def check_formula(
     backward: Callable[..., object],
     setup_context: Callable[..., None] | None,
 ) -> None:
-    """Refuse a derivative whose functions cannot be called as they will be.
+    """Raise an error for a derivative whose functions have incompatible signatures.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def check_formula(
 
 
 def check_torch_dispatch_class(cls: type, printed: str) -> None:
-    """Refuse a rule for a class without ``__torch_dispatch__``.
+    """Raise an error for a rule for a class without ``__torch_dispatch__``.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def check_torch_dispatch_class(cls: type, printed: str) -> None:
 
 
 def check_callable(fn: object) -> None:
-    """Refuse what is not a function, with a TypeError."""
+    """Raise TypeError for anything except a function."""
     if not callable(fn):
         raise TypeError(
             f"Input function is required to be a callable but found type {type(fn).__name__}."

@@ -15,7 +15,7 @@ KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
 
 
 def check_kind(ns: str, kind: str, dispatch_key: str, made_at: str) -> None:
-    """Refuse a library that cannot be.
+    """Raise an error for an invalid library.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from .namespace_owners import is_owned
 def check_registration(
     kernel: Kernel, op: Operator | None, qualified: str, *, allow_override: bool
 ) -> None:
-    """Refuse a kernel that may not stand where it is to stand, or that does not fit the schema.
+    """Raise an error for a kernel that is invalid at its key, or does not match the schema.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def check_registration(
 
 
 def check_condition(fn: object, when: object, why: str, qualified: str) -> None:
-    """Refuse a condition without words, words without a condition, and a condition of what is no
-    kernel.
+    """Raise an error for a condition without a description, a description without a condition, and
+    a condition without a kernel.
     """
     if when is None and not why:
         return
@@ -71,7 +71,7 @@ def check_condition(fn: object, when: object, why: str, qualified: str) -> None:
 
 
 def _check_key_of_condition(key: DispatchKey, qualified: str) -> None:
-    """Refuse a condition at a key that is not that of a backend's kernels."""
+    """Raise an error for a condition at a key that is not that of a backend's kernels."""
     if key.functionality != "Dense" or key is DispatchKey.Meta:
         raise RuntimeError(
             f"A kernel of {qualified} cannot have a condition at {key.name}: the rules of "
@@ -81,7 +81,8 @@ def _check_key_of_condition(key: DispatchKey, qualified: str) -> None:
 
 
 def check_meta(op: Operator | None, qualified: str) -> None:
-    """Refuse a Meta kernel of an operator that its library does not define, or that is a composite.
+    """Raise an error for a Meta kernel of an operator that its library does not define, or that is
+    a composite.
 
     That of a namespace which no library has waits, as other kernels do: the compiled part of a
     package, which has the definitions, could not be loaded.

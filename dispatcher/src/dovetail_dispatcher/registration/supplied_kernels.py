@@ -84,17 +84,17 @@ class SuppliedKernel(Kernel):
 def supply_array_kernels(
     library: Library, key: DispatchKey, supplies: Mapping[str, Callable[[], KernelFunctions]]
 ) -> None:
-    """Register array kernels on a library, as `Library.array_impl`, with functions that are known
-    to fit the schemas and are supplied when they are first looked at.
+    """Register array kernels on a library, like `Library.array_impl`, with functions that are known
+    to match the schemas, and that are loaded when first used.
 
     Parameters
     ----------
     library
-        Whose kernels they are.
+        The library that registers the kernels.
     key
-        Where they are registered.
+        The dispatch key of the kernels.
     supplies
-        What returns the functions, by operator, such as ``"add.Tensor"``.
+        The callables that return the functions, by operator, such as ``"add.Tensor"``.
     """
     rows = []
     for op_name, supply in supplies.items():

@@ -32,18 +32,18 @@ def bind(
     ----------
     schema : FunctionSchema
     args, kwargs
-        The arguments of the call; any argument may be given by name, a keyword-only one must be.
+        The arguments of the call; any argument may be passed by name; keyword-only arguments must
+        be.
     wrap_number : callable, optional
-        Makes a tensor of a Python number given for a ``Tensor``. By default such a number is
-        refused.
+        Converts a Python number passed for a ``Tensor`` to a tensor. By default such a number is an
+        error.
     number_arguments
-        Names of the arguments for which it does.
+        Names of the arguments that `wrap_number` converts.
 
     Returns
     -------
     list
-        Cast values in the order of the schema, with the defaults filled in. Every list in it is a
-        new one.
+        Cast values in the order of the schema, including defaults. All lists are new.
 
     Raises
     ------
@@ -63,8 +63,8 @@ def bind_of_function(
     wrap_number: Callable[[int | float | complex], Any] | None = None,
     number_arguments: Collection[str] = (),
 ) -> list[Any]:
-    """Return what `bind` does, for a call of a public function, where a tensor of no dimensions
-    that does not require grad may stand for a number, and None for a list that is empty by default.
+    """Bind a call of a public function, like `bind`. A 0-dimensional tensor that does not require
+    grad is accepted for a number, and None for a list that is empty by default.
 
     Raises
     ------

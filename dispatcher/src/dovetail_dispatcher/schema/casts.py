@@ -45,7 +45,7 @@ Cast = Callable[[Any], Any]
 
 
 class CastError(TypeError):
-    """A value that a schema type does not accept; the message is the reason only."""
+    """A schema type does not accept a value. The message contains only the reason."""
 
 
 @cache

@@ -86,7 +86,7 @@ def check_forward_compatible(new: FunctionSchema, old: FunctionSchema) -> tuple[
 
 
 def is_subtype(narrow: Type, wide: Type) -> bool:
-    """Say whether every value of the first type is one of the second."""
+    """Return whether every value of the first type is a value of the second."""
     if narrow is wide or isinstance(wide, AnyType):
         return True
     if isinstance(narrow, OptionalType):

@@ -22,7 +22,7 @@ NO_DEFAULT: Final = NoDefault.NO_DEFAULT
 
 
 class OperatorName(NamedTuple):
-    """The name of one operator overload; ``namespace`` is ``''`` where none was written."""
+    """The name of one operator overload; ``namespace`` is ``''`` if the text has none."""
 
     namespace: str
     name: str

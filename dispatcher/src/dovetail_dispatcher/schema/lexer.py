@@ -173,7 +173,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _refuse_newline_between_parts(text: str) -> None:
-    """Refuse a line break outside of brackets that no backslash precedes."""
+    """Raise an error for a line break outside of brackets that no backslash precedes."""
     depth = end = 0
     for index, (start, stop) in enumerate(token_spans(text)[:-1]):
         between = text[end:start]

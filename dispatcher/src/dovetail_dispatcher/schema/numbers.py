@@ -8,13 +8,13 @@ from dovetail_kernel import TensorBase
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value is a Python number, bools included, or what NumPy has for one."""
+    """Return whether a value is a Python number, including bools, or a NumPy scalar number."""
     return isinstance(value, int | float | complex) or numpy_number(value) is not None
 
 
 def stands_for_number(value: object) -> bool:
-    """Return whether public functions take a value for a number: a tensor of no dimensions that
-    does not require grad.
+    """Return whether public functions accept a value as a number: a 0-dimensional tensor that does
+    not require grad.
     """
     return isinstance(value, TensorBase) and value.ndim == 0 and not value.requires_grad
 
@@ -31,6 +31,6 @@ def numpy_number(value: object) -> int | float | complex | None:
 
 
 def is_numpy_scalar(value: object) -> bool:
-    """Return whether a value is a NumPy scalar, of whatever kind."""
+    """Return whether a value is a NumPy scalar of any kind."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.generic)

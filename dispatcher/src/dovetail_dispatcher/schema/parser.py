@@ -44,8 +44,8 @@ def parse_schema(text: str, *, allow_typevars: bool = True) -> FunctionSchema:
     text : str
         ``[namespace::]name[.overload](arguments) -> returns``.
     allow_typevars : bool
-        Whether a lower-case word that names no type is a type variable. An operator that is defined
-        has none: there the word is a mistake.
+        Whether a lower-case word that names no type is a type variable. A definition of an operator
+        has no type variables, so the word is an error there.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def parse_name(text: str) -> OperatorName:
     Raises
     ------
     SchemaError
-        The text is not an operator name, or more than one: a whole schema is refused.
+        The text is not an operator name, or contains more than the name, such as a whole schema.
     """
     parser = _Parser(text)
     name = parser.operator_name()

@@ -200,7 +200,7 @@ class NoneType(BasicType):
 
 
 class VarType(Type):
-    """A type variable, such as the ``t`` of ``f(t[] x) -> t``: it stands for any type."""
+    """A type variable, such as the ``t`` of ``f(t[] x) -> t``: any type."""
 
     __slots__ = ()
 
@@ -235,7 +235,7 @@ def without_optional(declared: Type) -> Type:
 
 
 class ListType(Type):
-    """``T[]``, or ``T[size]``: a list for which a call may also give one ``T``, repeated ``size``
+    """``T[]``, or ``T[size]``: a list for which a call may also pass one ``T``, repeated ``size``
     times.
     """
 
@@ -269,7 +269,7 @@ def _as_element(elem: Type) -> Type:
 
 
 class ContainerType(Type):
-    """A type with several element types. As in PyTorch these are the collapsed ones, but for
+    """A type with several element types. As in PyTorch, these are the collapsed types, except for
     ``SymBool``.
     """
 
@@ -320,8 +320,8 @@ class AwaitType(ContainerType):
 
 
 class UnionType(ContainerType):
-    """``Union(A, B)``, flattened, without repetitions and what others include, in a fixed order.
-    With None and one other it is an optional; of numbers alone, a Scalar.
+    """``Union(A, B)``, flattened, without duplicates and subtypes of other members, in a fixed
+    order. A union of None and one other type is an optional; a union of numbers only is a Scalar.
     """
 
     __slots__ = ()

@@ -1,5 +1,5 @@
-"""The operator table: what is registered for each operator now, the changes that register it and
-can be reverted, and the dispatch table computed from it.
+"""The operator table: the current registrations of each operator, the revertible changes that made
+them, and the dispatch table computed from them.
 
 May import `schema`.
 """

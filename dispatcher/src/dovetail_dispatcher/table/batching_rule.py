@@ -17,12 +17,13 @@ class BatchingRule:
         entry per positional argument, None for one without batch dimension, a list for a list of
         tensors.
     takes_all
-        The function wants every argument of the schema, and not only those that differ from their
-        default.
+        Whether the function receives every argument of the schema, instead of only those that
+        differ from their default.
     takes_unbatched
-        The function is called even if no argument has a batch, as random operators need.
+        Whether the function is called even if no argument has a batch dimension, as random
+        operators require.
     where
-        Where the rule was registered, for messages.
+        Where the rule was registered, for error messages.
     """
 
     __slots__ = ("function", "takes_all", "takes_unbatched", "where")

@@ -11,26 +11,24 @@ SavedKind: TypeAlias = Literal["input", "result", "list", "value"]
 
 
 class Saved:
-    """One value that a formula keeps from forward for backward, in the slot ``_<name>`` of the
-    node.
+    """One value that a formula saves in forward for backward, in the slot ``_<name>`` of the node.
 
     Attributes
     ----------
     name
-        The operator's argument or result, or for metadata an identifier made of both
-        (``self_shape``).
+        The operator's argument or result, or an identifier for metadata (``self_shape``).
     kind
-        ``'input'``: a Tensor (or ``Tensor?``) argument; the node holds the tensor, and in
-        ``_<name>_version`` the version it had. ``'result'``: a result; the node holds ``(array,
-        version counter, version)`` and makes an equal tensor on demand, because holding the tensor
-        would be a reference cycle. ``'list'``: a ``Tensor[]`` argument; the node holds a tuple of
-        tensors and in ``_<name>_version`` a tuple of versions. ``'value'``: anything else.
+        ``'input'``: a Tensor (or ``Tensor?``) argument; the node stores the tensor, and its version
+        in ``_<name>_version``. ``'result'``: a result; the node stores ``(array, version counter,
+        version)`` and creates an equal tensor on demand, since a reference to the tensor would be a
+        cycle. ``'list'``: a ``Tensor[]`` argument; the node stores a tuple of tensors, and a tuple
+        of versions in ``_<name>_version``. ``'value'``: anything else.
     needed_by
         The inputs whose gradients read the value: it is saved only if one of them requires grad.
         Empty: always.
     expression
-        For ``'value'``: Python over the operator's arguments and ``result`` that gives the value,
-        such as ``self.array.shape``. Default: the argument `name`.
+        For ``'value'``: a Python expression of the operator's arguments and ``result``, such as
+        ``self.array.shape``. Default: the argument `name`.
     output
         For ``'result'``: which of the operator's results.
     """
@@ -53,7 +51,7 @@ class Saved:
 
 
 class Forward:
-    """How the tangent of one result follows from those of the inputs.
+    """The computation of the tangent of one result from the tangents of the inputs.
 
     Attributes
     ----------
@@ -62,9 +60,9 @@ class Forward:
     kind
         ``'linear'``: the operator itself, applied to the tangents. ``'elementwise'``: the conjugate
         of `function` of the conjugate of the tangent of the only differentiable input.
-        ``'expression'``: what `function` returns.
+        ``'expression'``: the result of `function`.
     function
-        Takes what `parameters` names; for ``'elementwise'`` before that the tangent.
+        Its arguments are those in `parameters`; for ``'elementwise'``, the tangent precedes them.
     parameters
         Names of arguments (``self``, or ``self_p``), of their tangents (``self_t``), and of
         results.
@@ -98,25 +96,25 @@ class Formula:
         The differentiable arguments, in schema order. Node edges are in this order; a ``Tensor[]``
         argument takes as many edges as it has tensors.
     saved
-        What the bodies read from the node.
+        The values that the bodies read from the node.
     tensors
         ``tensors(node, *grads)``: gradients over tensors, one entry per name in `inputs` (a list
-        for a ``Tensor[]``), None where the input needs none. Undefined incoming gradients are None.
+        for a ``Tensor[]``), None for an input that needs no gradient. Undefined incoming gradients
+        are None.
     arrays
         ``arrays(node, k, edges, *grads)``: the same over the backend's arrays with the array
         kernels `k`, for the edges of the node that are not None; or None.
     real_arrays
-        `arrays` for real numbers, without the conjugates; None if that makes no difference.
+        `arrays` for real numbers, without conjugates; None if `arrays` has no conjugates.
     output_differentiability
         Which results are differentiable; None: all that are floating point or complex.
     where
-        Where the formula was written, for messages.
+        Where the formula is defined, for error messages.
     forward
         Forward formulas, at most one per result; results without one get their tangents from
         `tensors`.
     refused
-        Tensor arguments that must not require grad, since how the results change with them is not
-        known.
+        Tensor arguments that must not require grad, since their derivatives are unknown.
     """
 
     __slots__ = (
@@ -161,7 +159,7 @@ class Formula:
 
 
 class PythonFormula:
-    """A derivative written by a user, as `register_autograd` takes it.
+    """A derivative written by a user, as passed to `register_autograd`.
 
     Attributes
     ----------
@@ -170,10 +168,11 @@ class PythonFormula:
     backward
         ``backward(ctx, *grads)``: one gradient (or None) per argument of the operator.
     setup_context
-        ``setup_context(ctx, inputs, output)``, called with keywords after forward, with
-        ``keyword_only_inputs`` as well if the schema has any; None if backward needs nothing.
+        ``setup_context(ctx, inputs, output)``, called with keywords after forward, also with
+        ``keyword_only_inputs`` if the schema has keyword-only arguments; None if backward needs no
+        saved values.
     where
-        Where the formula was registered, for messages.
+        Where the formula was registered, for error messages.
     """
 
     __slots__ = ("backward", "operator", "setup_context", "where")
@@ -192,5 +191,5 @@ class PythonFormula:
 
     @property
     def name(self) -> str:
-        """Name of the node class without its ending ``Backward``."""
+        """Name of the node class, without the suffix ``Backward``."""
         return "GeneratedBackwardFor_" + self.operator.replace("::", "_").replace(".", "_")

@@ -11,8 +11,8 @@ from .derivative_formula import Formula
 class FormulaOfModule(Formula):
     """The formula of an operator among the ``FORMULAS`` of a module.
 
-    Only the operator's name is known at first. Every other field is unset until it is read, which
-    imports the module; a body is compiled when it is read there.
+    Initially, only the operator's name is set. Reading another field imports the module; reading a
+    body compiles it.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ INNER: Final = "result of the inner operator"
 
 
 class Always(Record):
-    """Something that is the same in every fused call."""
+    """A value that is the same in every fused call."""
 
     value: Any
 
@@ -29,7 +29,8 @@ Arguments: TypeAlias = Mapping[str, str | Always]
 
 
 class Fusion:
-    """What ``outer(..., inner(x), ...)`` comes to. A library makes a subclass for each composite.
+    """The fused form of ``outer(..., inner(x), ...)``. A library defines a subclass for each
+    composite.
 
     Attributes
     ----------
@@ -38,18 +39,18 @@ class Fusion:
     inner, outer
         Qualified names of the operators that it calls. `inner` has one differentiable input.
     inner_arguments, outer_arguments
-        What they are given: an argument of the composite, `Always` something, or `INNER`. Values
-        that a formula saves stand here, too, if they follow from nothing else.
+        Their arguments: an argument of the composite, an `Always`, or `INNER`. They also contain
+        values that a formula saves and that cannot be derived from other values.
     dims
-        How many dimensions arguments must have: a call of others is not fused.
+        Required numbers of dimensions of arguments; other calls are not fused.
     fixed
-        Values that arguments must have.
+        Required values of arguments.
     helper
         Helper of the array kernels that computes the result from `helper_arguments`, which are
-        arguments of the composite. Without it the backend does not fuse.
+        arguments of the composite. A backend without this helper does not fuse the calls.
     kept
-        Slots of the node for the further arrays that `helper` returns, among them the results that
-        formulas save, by the names that they have there.
+        Slots of the node for the additional arrays that `helper` returns, including results that
+        formulas save, under the names of the formulas.
     """
 
     operator: ClassVar[str]
@@ -64,21 +65,21 @@ class Fusion:
     kept: ClassVar[tuple[str, ...]] = ()
 
     def takes(self, dtype_bits: int) -> bool:
-        """Return whether a call whose arguments have these dtypes is fused."""
+        """Return whether a call with arguments of these dtypes is fused."""
         raise NotImplementedError
 
     @staticmethod
     def backward(node: object, k: object, edges: object, grad: object) -> Any:
-        """Return one gradient per input of `outer`, as the array body of a `Formula`; in the place
-        of `INNER` that of the input of `inner`.
+        """Return one gradient per input of `outer`, as the array body of a `Formula`; the gradient
+        for `INNER` is that of the input of `inner`.
 
-        Where `inner` is a view, the node has its input in a slot with the name of that argument of
-        the composite, and in ``<name>_array`` the array that it had.
+        If `inner` is a view, a slot of the node named like that argument of the composite contains
+        its input, and ``<name>_array`` its original array.
         """
         raise NotImplementedError
 
     def inner_result(self, node: object) -> Any:
-        """Return the array that `inner` would have returned."""
+        """Return the array that `inner` would return."""
         raise NotImplementedError
 
     def inner_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -29,14 +29,13 @@ class KernelNamespace:
     """The array kernels of one backend as attributes, found when first used.
 
     ``k.mul`` is the array kernel of the first overload of ``aten::mul`` that has one; its faster
-    plain form where the operator takes nothing but tensors. `helpers` are functions of the backend
-    that no operator stands for.
+    plain form if all arguments of the operator are tensors. `helpers` are functions of the backend
+    without an operator.
 
     Raises
     ------
     NoArrayKernelError
-        On reading the attribute of an operator whose call would run anything else than its array
-        kernel.
+        If a call of the operator would not run its array kernel directly.
     """
 
     def __init__(self, backend: Backend, helpers: Mapping[str, Callable[..., object]]) -> None:
@@ -74,9 +73,7 @@ _known: dict[str, KernelNamespace] = {}
 
 
 def add_helpers(backend: Backend, helpers: MutableMapping[str, Callable[..., object]]) -> None:
-    """Add functions of `backend` that derivative bodies may call though no operator stands for
-    them.
-    """
+    """Add functions of `backend` without an operator, which derivative bodies may call."""
     earlier = _helpers.get(backend.name, ChainMap())
     _helpers[backend.name] = ChainMap(helpers, *earlier.maps)
     _known.pop(backend.name, None)

@@ -27,7 +27,7 @@ class KernelResults:
     op
         The operator.
     kernel
-        What is named in errors: a kernel, or a text that says who returned the result.
+        The kernel, or a description of it, for error messages.
     """
 
     def __init__(self, op: Operator, kernel: Kernel | str) -> None:
@@ -42,7 +42,7 @@ class KernelResults:
         return f"the kernel {described(self._kernel)}"
 
     def tensor(self, value: object) -> Any:
-        """Return the only result, which is to be a Tensor; None stands for an undefined one, as in
+        """Return the only result, which must be a Tensor; None means an undefined tensor, as in
         PyTorch.
 
         Raises
@@ -55,15 +55,15 @@ class KernelResults:
         raise self.cast_error(value, "Tensor")
 
     def by_schema(self, value: object) -> Any:
-        """Return the result as the schema's returns have it: None, one value, or a tuple.
+        """Return the result in the form of the schema's returns: None, one value, or a tuple.
 
         Raises
         ------
         RuntimeError
-            A value where there should be none, a value of the wrong type, or the wrong number of
-            values.
+            If the schema has no returns but the kernel returns a value, or a value has the wrong
+            type, or their number is wrong.
         TypeError
-            One value where the schema has several.
+            If the kernel returns one value and the schema has several.
         """
         returns = self._op.schema.returns
         if not returns:
@@ -74,7 +74,7 @@ class KernelResults:
         return tuple([self.cast(item, r.real_type) for item, r in zip(items, returns, strict=True)])
 
     def nothing(self, value: object) -> None:
-        """Refuse a result where the schema has none."""
+        """Raise an error if a kernel without returns returns a value."""
         if value is not None:
             raise RuntimeError(
                 f"Expected PythonKernelHolder for {self._op.qualified_name} to return None but it "
@@ -84,7 +84,7 @@ class KernelResults:
             )
 
     def several(self, value: object) -> Sequence[Any]:
-        """Return the results, of which there are to be as many as the schema has returns."""
+        """Return the results, whose number must be that of the schema's returns."""
         schema = self._op.schema
         if not isinstance(value, tuple | list):
             raise TypeError(
@@ -101,12 +101,12 @@ class KernelResults:
         return value
 
     def check_meta(self, result: object) -> None:
-        """Refuse tensors with data among the results of a fake kernel.
+        """Raise an error if a fake kernel returns a tensor with data.
 
         Raises
         ------
         RuntimeError
-            Naming the device.
+            If a tensor has data; the message names its device.
         """
         for value in result if isinstance(result, list | tuple) else (result,):
             if isinstance(value, list | tuple):

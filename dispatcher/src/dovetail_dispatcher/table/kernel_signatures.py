@@ -39,7 +39,7 @@ class Parameters(NamedTuple):
 
 
 def check_kernel(kernel: Kernel, schema: FunctionSchema, qualified_name: str) -> None:
-    """Refuse a kernel that no call of an operator with this schema can run.
+    """Raise an error for a kernel that no call of an operator with this schema can run.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def check_kernel(kernel: Kernel, schema: FunctionSchema, qualified_name: str) ->
 
 
 def _check_condition(kernel: Kernel, schema: FunctionSchema, qualified_name: str) -> None:
-    """Refuse a condition that cannot be given all arguments of a call."""
+    """Raise an error for a condition that does not accept all arguments of a call."""
     assert kernel.when is not None
     parameters = parameters_of(kernel.when)
     if parameters is None:
@@ -114,7 +114,7 @@ def _check_condition(kernel: Kernel, schema: FunctionSchema, qualified_name: str
 
 
 def check_backward(backward: Callable[..., object], schema: FunctionSchema, operator: str) -> None:
-    """Refuse a ``backward(ctx, *grads)`` that does not take one gradient per return.
+    """Raise an error for a ``backward(ctx, *grads)`` that does not take one gradient per return.
 
     Raises
     ------
@@ -137,7 +137,8 @@ def check_backward(backward: Callable[..., object], schema: FunctionSchema, oper
 def check_setup_context(
     setup_context: Callable[..., object], schema: FunctionSchema, operator: str
 ) -> None:
-    """Refuse a ``setup_context`` that does not take ``ctx``, ``inputs`` and ``output`` by keyword.
+    """Raise an error for a ``setup_context`` that does not take ``ctx``, ``inputs`` and ``output``
+    by keyword.
 
     Raises
     ------

@@ -126,9 +126,7 @@ def count_change() -> None:
 
 
 def forget_all_routes() -> None:
-    """Clear the routes of every operator, because something that all were composed from has
-    changed.
-    """
+    """Clear the routes of every operator, after a change that affects all of them."""
     with lock:
         for op in all_operators():
             if op.routes or op.redispatch_routes:

@@ -11,8 +11,8 @@ from .operator import Operator
 
 
 def place_of_definition(op: Operator) -> Callable[[], str]:
-    """Return a function that finds ``file:line`` of the definition that is in force now, also when
-    another one covers it by then.
+    """Return a function that finds ``file:line`` of the current definition, even after another
+    definition overrides it.
     """
     assert op.definition is not None
     return partial(op.definition.place_of, op)
@@ -20,7 +20,7 @@ def place_of_definition(op: Operator) -> Callable[[], str]:
 
 def short_place(location: str) -> str:
     """Return ``"file:line"`` with the file relative to the folder that it is imported from, or to
-    the current one.
+    the current folder.
     """
     folders = [
         folder

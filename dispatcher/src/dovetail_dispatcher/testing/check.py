@@ -24,10 +24,10 @@ part_of_samples: Final[ContextVar[tuple[int, int] | None]] = ContextVar(
 
 
 def samples_in_part(samples: Sequence[SampleInput], label: str) -> Sequence[SampleInput]:
-    """Return those of the samples that `part_of_samples` says, at least one.
+    """Return the samples selected by `part_of_samples`, at least one.
 
-    Parts are counted from another place for each label, such as the name of the check and of the
-    operator: what one check leaves out, another one takes. All parts together are the samples.
+    Each label, such as the names of the check and the operator, starts at another sample, so that
+    different checks select different samples. All parts together are the samples.
     """
     chosen = part_of_samples.get()
     if chosen is None or not samples:

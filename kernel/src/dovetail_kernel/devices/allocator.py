@@ -22,9 +22,9 @@ class DataPtr:
     Parameters
     ----------
     address
-        Address of the first byte; 0 where there is none.
+        Address of the first byte; 0 without memory.
     nbytes
-        Bytes behind it.
+        Number of bytes.
     context
         Owner of the memory, which is passed to the deleter.
     deleter
@@ -71,7 +71,7 @@ class DataPtr:
 
 
 def check_size(nbytes: int) -> None:
-    """Refuse a negative number of bytes with a RuntimeError."""
+    """Raise RuntimeError for a negative number of bytes."""
     if nbytes < 0:
         raise RuntimeError(
             f"alloc() seems to have been called with negative number: {nbytes}. Give the number of "

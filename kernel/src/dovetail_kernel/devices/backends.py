@@ -157,7 +157,7 @@ class Backend:
         Raises
         ------
         RuntimeError
-            If another one is attached already: live tensors belong to it.
+            If another array side is already attached, since live tensors use it.
         """
         with _lock:
             if self.is_attached and self.arrays is not arrays:

@@ -20,9 +20,9 @@ class BySize(NamedTuple):
     many
         The function for more elements.
     writes
-        Whether it is better too where it writes into an array that there is, ``out=``.
+        Whether it is also better with ``out=``, which writes into an existing array.
     note
-        Which function is called when, for `explain`; empty if that makes no difference but in time.
+        The condition of each function, for `explain`; empty if the functions differ only in speed.
     """
 
     few: Callable[..., Any]
@@ -44,7 +44,7 @@ class CallSpec(NamedTuple):
     least, many
         From how many elements on another function is called, and which; None: there is no other.
     note
-        Which function is called when, for `explain`; empty if that makes no difference but in time.
+        The condition of each function, for `explain`; empty if the functions differ only in speed.
     """
 
     function: Callable[..., Any]

@@ -19,10 +19,9 @@ STATE: Final = _state
 
 
 class Guard:
-    """Context manager that restores, whatever happens, what it found.
+    """Context manager that always restores the former state.
 
-    A subclass names context variables and sets them in `change`. It may be entered again within
-    itself.
+    A subclass names context variables and sets them in `change`. It is reentrant.
 
     Notes
     -----
@@ -41,7 +40,7 @@ class Guard:
     _saved: Saved = None
 
     def save(self) -> Any:
-        """Return what `restore` needs."""
+        """Return the state for `restore`."""
         return [(each.set, each.get()) for each in self.variables]
 
     def change(self) -> Any:
@@ -49,7 +48,7 @@ class Guard:
         raise NotImplementedError
 
     def restore(self, saved: Any) -> None:
-        """Put back what `save` returned; may be called again after it was interrupted."""
+        """Restore the state from `save`. It may be called again after an interruption."""
         for put, value in saved:
             put(value)
 
@@ -71,8 +70,8 @@ class Guard:
             raise
 
     def around(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return ``function(*args, **kwargs)``, called within this guard, which is left also where
-        an interrupt comes between the block and `__exit__`.
+        """Return ``function(*args, **kwargs)``, called within this guard. The guard also restores
+        the state if an interrupt occurs between the block and `__exit__`.
         """
         level = self._saved
         try:

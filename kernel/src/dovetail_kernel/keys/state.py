@@ -50,7 +50,7 @@ class DispatchState(NamedTuple):
     Attributes
     ----------
     included, excluded
-        Keys added to, then taken from, those of a call's arguments.
+        Keys added to, then removed from, the keys of a call's arguments.
     inference
         Inside inference mode: new tensors are inference tensors.
     function_modes
@@ -61,8 +61,8 @@ class DispatchState(NamedTuple):
     traced
         Whether the trace of this task records every call.
     transformed
-        Inside a function that is being differentiated by a transform: new memory is marked as made
-        there, and no other may be written.
+        Whether a function transform is active: new memory is marked as allocated there, and other
+        memory must not be written.
     """
 
     included: DispatchKeySet = DEFAULT_INCLUDED
@@ -294,7 +294,9 @@ class AutoDispatchBelowADInplaceOrView(StateGuard):
 
 
 class ExcludeDispatchKeyGuard(StateGuard):
-    """Guard: `keys` (a DispatchKeySet or one DispatchKey) are taken out of every call."""
+    """Guard: `keys` (a DispatchKeySet or one DispatchKey) are removed from the keys of every
+    call.
+    """
 
     __slots__ = ()
 
@@ -304,7 +306,7 @@ class ExcludeDispatchKeyGuard(StateGuard):
 
 
 class IncludeDispatchKeyGuard(StateGuard):
-    """Guard: `keys` (a DispatchKeySet or one DispatchKey) are added to every call."""
+    """Guard: `keys` (a DispatchKeySet or one DispatchKey) are added to the keys of every call."""
 
     __slots__ = ()
 
@@ -323,7 +325,7 @@ class ForceDispatchKeyGuard(StateGuard):
 
 
 class PreserveDispatchKeyGuard(StateGuard):
-    """Guard: whatever is done to the state inside is undone at the end."""
+    """Guard: all changes of the state in the block are reverted at its end."""
 
     __slots__ = ()
 
@@ -332,7 +334,7 @@ class PreserveDispatchKeyGuard(StateGuard):
 
 
 class SetExcludeDispatchKeyGuard(StateGuard):
-    """Guard: one key is excluded, or is not, inside."""
+    """Guard: one key is excluded, or not excluded, in the block."""
 
     __slots__ = ()
 

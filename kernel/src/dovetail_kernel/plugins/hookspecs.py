@@ -35,7 +35,7 @@ class BackendSpec(NamedTuple):
         Function that returns None if the backend works on this machine, else the reason and a
         remedy.
     device_count
-        Returns how many devices there are.
+        Returns the number of devices.
     """
 
     name: str

@@ -79,7 +79,9 @@ class PluginManager:
         return spec
 
     def attached_backend(self, name: str) -> Backend:
-        """Return the backend of device type `name`, loaded if it is not yet: see `load_backend`."""
+        """Return the backend of device type `name`, after loading it if necessary; see
+        `load_backend`.
+        """
         is_attached = has_backend(name) and backend(name).is_attached
         plugin = self._plugins.get((BACKENDS, name))
         # Its arrays come before its kernels: another thread may be about to register these.
@@ -145,7 +147,7 @@ class PluginManager:
         Raises
         ------
         PluginError
-            If there is such a plugin and it cannot be loaded.
+            If such a plugin exists, but cannot be loaded.
         """
         name = f"{namespace}.{device_type}"
         with self._lock:

@@ -22,7 +22,7 @@ class PluginRecord(NamedTuple):
     kernels
         Number of registered kernels.
     traceback
-        Of the failure, if it failed.
+        The traceback of the failure, if the plugin failed.
     """
 
     distribution: str

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class DatalessArray:
     """Geometry of a tensor without accessible elements: of a wrapper subclass, or freed.
 
-    It belongs to any backend, and has of an array just what describes it. No kernel can read it:
-    calls on a wrapper subclass go to its ``__torch_dispatch__``, others raise an error.
+    It can belong to any backend, and has only the descriptive attributes of an array. No kernel can
+    read it: calls on a wrapper subclass go to its ``__torch_dispatch__``, others raise an error.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class DatalessArray:
     offset
         Distance of the first element from the start of the memory, in elements.
     device_index
-        Index of the device; None where devices have none.
+        Index of the device; None if devices have no index.
     why
         Reason for errors on access to elements. Default: they belong to the subclass.
     """

@@ -24,8 +24,8 @@ def holders(held: Any, key: Any) -> int:
 
 
 def is_shared(held: list[Any], index: int, others: int = 0) -> bool:
-    """Return whether more than `held` and `others` hold the array ``held[index]``, or anything
-    besides that array holds the one that it is a view of.
+    """Return whether the array ``held[index]`` has more than `others` references besides that of
+    `held`, or its base has references besides that of the array.
     """
     if holders(held, index) > others:
         return True
@@ -34,14 +34,14 @@ def is_shared(held: list[Any], index: int, others: int = 0) -> bool:
 
 
 def has_own_storage(tensor: TensorBase, others: int = 0) -> bool:
-    """Return whether nothing but `tensor` and `others` hold its storage, if it has one."""
+    """Return whether the storage of `tensor`, if any, has at most `others` other references."""
     held = [tensor._storage]
     return held[0] is None or holders(held, 0) <= 1 + others
 
 
 def tensors_on_storage(storage: Storage) -> list[TensorBase]:
-    """Return all tensors on `storage`, found among all objects of the process: nothing leads from
-    the memory to them.
+    """Return all tensors on `storage`. They are searched among all objects of the process, since a
+    storage has no references to its tensors.
     """
     return [
         each

@@ -38,7 +38,7 @@ class NamedDtype(dtype):
         return float16 if self.is_complex else self
 
     def to_complex(self) -> dtype:
-        """Return complex halves as they are.
+        """Return a complex half dtype itself.
 
         Raises
         ------

@@ -1,5 +1,5 @@
-"""The base operator library of Dovetail: the Tensor class, its operators, and the functions that
-make tensors.
+"""The base operator library of Dovetail: the Tensor class, its operators, and functions that create
+tensors.
 """
 
 from dovetail_dispatcher.sockets import TENSOR_FUNCTION

@@ -1,5 +1,5 @@
-"""Autocast with the base library: importing this registers what its operators do, as they
-declare.
+"""Autocast with the base library: importing this module registers the autocast kernels that
+operators declare.
 """
 
 from __future__ import annotations

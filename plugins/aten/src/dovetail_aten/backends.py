@@ -1,5 +1,5 @@
-"""The tools for making backends, for plugins and for ``dovetail.backends``; too heavy for programs
-that only use tensors.
+"""The tools to create backends, for plugins and for ``dovetail.backends``. Programs that only use
+tensors do not import them.
 """
 
 from .backend.cpu_fallback import use_cpu_fallback

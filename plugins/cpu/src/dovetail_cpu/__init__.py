@@ -1,4 +1,4 @@
-"""The CPU backend of Dovetail: NumPy arrays behind the base library's tensors."""
+"""The CPU backend of Dovetail: NumPy arrays for the base library's tensors."""
 
 from __future__ import annotations
 

@@ -72,14 +72,14 @@ class CpuArrays(CpuRandom):
         return np.dtype(ml_dtypes.bfloat16 if wanted is bfloat16 else wanted.name)
 
     def is_column_major(self, array: Any) -> bool:
-        """Return whether the matrix `array` lies in memory column by column, without gaps."""
+        """Return whether the matrix `array` is stored by columns, without gaps."""
         return bool(array.flags.fnc)
 
     def may_warn(self, function: Any) -> bool:
-        """Return False for ufuncs and their methods: they warn in the name of their caller, and a
-        route has none.
+        """Return False for ufuncs and their methods, whose warnings name the caller, since a route
+        is not a caller.
 
-        So it does for a function that says of itself that it ``never_warns``.
+        It also returns False for a function with the attribute ``never_warns``.
         """
         while isinstance(function, partial):
             function = function.func
@@ -100,7 +100,7 @@ class CpuArrays(CpuRandom):
 
     def compiled(self, operator: str, reference: Any) -> Any:
         """Return the compiled kernel of an operator, or its reference if there is none. A compiled
-        kernel never warns, so that its reference may not either, ufuncs included: they warn
+        kernel never warns. Its reference must not warn either, including ufuncs, which warn
         according to the error state.
         """
         quiet = reference if getattr(reference, "never_warns", False) else silent(reference)
@@ -117,7 +117,7 @@ class CpuArrays(CpuRandom):
         return None if found is function else found
 
     def by_size(self, function: Any, dtype: dtype | None) -> BySize | None:
-        """Return what computes large arrays on several threads, if there are several."""
+        """Return the function for large arrays, which uses several threads."""
         if dtype is float16 or dtype is bfloat16:  # which its loops compute in rooms of their own
             return None
         if not isinstance(function, np.ufunc) or get_num_threads() == 1:
@@ -129,12 +129,12 @@ class CpuArrays(CpuRandom):
     # -- making arrays -----------------------------------------------------------------------------
 
     def asarray(self, value: Any, native_dtype: Any = None) -> Array:
-        """Return `value` as an array in the machine's byte order, without a copy where possible.
+        """Return `value` as an array in the machine's byte order, without a copy if possible.
 
         Raises
         ------
         TypeError
-            For a dtype that Dovetail does not have.
+            For a dtype that Dovetail does not support.
         """
         array = np.asarray(value, native_dtype)
         if array.dtype not in self.dtype_bits:
@@ -162,7 +162,7 @@ class CpuArrays(CpuRandom):
         return found
 
     def number(self, value: complex, native_dtype: NativeDtype) -> Array:
-        """Return `value` as a read-only 0-d array, which ufuncs take faster than a Python
+        """Return `value` as a read-only 0-d array, which ufuncs process faster than a Python
         number.
         """
         array = self.scalar(value, native_dtype)
@@ -170,9 +170,8 @@ class CpuArrays(CpuRandom):
         return array
 
     def wrap_foreign(self, array: Array) -> Array:
-        """Return a view of `array`. Of a view it is one whose memory begins with the first element
-        and ends with the last, as in PyTorch; the rest of what NumPy's view was taken of is not
-        seen.
+        """Return a view of `array`. If `array` is a view, the memory of the result begins with its
+        first element and ends with its last, as in PyTorch.
         """
         if array.base is None:
             return array.view()
@@ -192,8 +191,8 @@ class CpuArrays(CpuRandom):
         return made
 
     def clone(self, array: np.ndarray) -> Array:
-        """Return a new array with the same elements, in the same order of strides; of an expanded
-        one, in C order.
+        """Return a new array with the same elements, in the same order of strides, or in C order
+        for an expanded array.
         """
         return np.array(array, order="C" if array.base is not None and 0 in array.strides else "K")
 
@@ -204,7 +203,7 @@ class CpuArrays(CpuRandom):
         return array
 
     def device_index(self, array: Array) -> None:
-        """Return None: host memory has no number."""
+        """Return None: host memory has no device index."""
 
     def contiguous(self, array: Any) -> Array:
         """Return `array`, or a copy of it in C order."""
@@ -214,12 +213,12 @@ class CpuArrays(CpuRandom):
         return array.copy()  # type: ignore[no-any-return]
 
     def is_contiguous(self, array: Array) -> bool:
-        """Return whether the elements of `array` lie in C order without gaps."""
+        """Return whether the elements of `array` are in C order, without gaps."""
         return array.flags.c_contiguous
 
     def copy_into(self, destination: Any, source: Any) -> None:
-        """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
-        complex numbers.
+        """Write `source`, broadcast and cast, into `destination`; a real destination receives the
+        real parts of complex numbers.
         """
         try:
             if source.dtype == destination.dtype:
@@ -232,8 +231,8 @@ class CpuArrays(CpuRandom):
             raise
 
     def cast(self, array: Any, native_dtype: Any) -> Array:
-        """Return a copy of `array` with another dtype; of complex numbers, the real part in a real
-        one.
+        """Return a copy of `array` with another dtype; complex numbers are converted to their real
+        parts in a real dtype.
         """
         # NumPy makes numbers, not arrays, of reductions over everything.
         found: Array = array if array.__class__ is np.ndarray else np.asarray(array)
@@ -248,9 +247,7 @@ class CpuArrays(CpuRandom):
     def to_dlpack(
         self, array: np.ndarray, stream: int | None, max_version: tuple[int, int] | None
     ) -> Any:
-        """Return a DLPack capsule of `array`; of bfloat16 too, which NumPy does not exchange
-        itself.
-        """
+        """Return a DLPack capsule of `array`; including bfloat16, which NumPy does not support."""
         if array.dtype != _BFLOAT16:
             return array.__dlpack__(max_version=max_version)
         from dovetail_kernel.tensor import BFLOAT, UINT, change_dtype_code
@@ -265,14 +262,16 @@ class CpuArrays(CpuRandom):
         Raises
         ------
         BufferError, RuntimeError
-            If NumPy has no such dtype.
+            If NumPy does not support the dtype.
         """
         carrier = _Bfloat16AsIntegers(source)
         array: Array = np.from_dlpack(carrier)
         return array.view(_BFLOAT16) if carrier.is_bfloat16 else array
 
     def may_overlap(self, a: Array, b: Array) -> bool:
-        """Return whether two arrays share some element; True if that is too hard to tell."""
+        """Return whether two arrays share some element; True if this is too expensive to
+        determine.
+        """
         if not np.may_share_memory(a, b):
             return False
         try:

@@ -1,5 +1,5 @@
-"""The CUDA backend of Dovetail: CuPy arrays behind the base library's tensors. CuPy is imported
-when it is needed.
+"""The CUDA backend of Dovetail: CuPy arrays for the base library's tensors. CuPy is imported when
+it is first needed.
 """
 
 from __future__ import annotations

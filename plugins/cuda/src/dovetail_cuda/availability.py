@@ -11,9 +11,7 @@ _INSTALL: Final = (
 
 
 def unavailable_because() -> str | None:
-    """Return None if there is a CUDA device that CuPy can use, else the reason and what to do about
-    it.
-    """
+    """Return None if CuPy can use a CUDA device, else the reason and a remedy."""
     try:
         import cupy
     except ModuleNotFoundError as error:
@@ -44,7 +42,7 @@ def unavailable_because() -> str | None:
 
 
 def device_count() -> int:
-    """Return how many CUDA devices there are; 0 where CUDA cannot be used."""
+    """Return the number of CUDA devices; 0 if CUDA is unavailable."""
     if unavailable_because() is not None:
         return 0
     import cupy

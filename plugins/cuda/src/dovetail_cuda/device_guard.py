@@ -96,7 +96,7 @@ def single_places(array: Any) -> Any:
 
 
 def check_single_places(array: Any) -> None:
-    """Refuse an array that was expanded: some of its elements lie in the same memory.
+    """Raise an error for an expanded array, some of whose elements share memory.
 
     Raises
     ------

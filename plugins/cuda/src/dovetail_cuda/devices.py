@@ -1,6 +1,4 @@
-"""The CUDA devices: which one is in use, waiting for it, and its memory. Every function imports
-CuPy.
-"""
+"""CUDA devices: the current device, synchronization, memory. Every function imports CuPy."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ __all__ = [
 
 
 def current_device() -> int:
-    """Return the index of the device that new arrays are made on."""
+    """Return the index of the device for new arrays."""
     import cupy
 
     index: int = cupy.cuda.Device().id
@@ -34,7 +32,7 @@ def current_device() -> int:
 
 
 def set_device(index: int) -> None:
-    """Make new arrays on the device `index` from now on, in this thread."""
+    """Make `index` the device for new arrays, in this thread."""
     import cupy
 
     cupy.cuda.Device(index).use()
@@ -57,8 +55,8 @@ def device_name(index: int | None = None) -> str:
 
 
 def device_properties(index: int | None = None) -> SimpleNamespace:
-    """Return what the driver says of a device, by default the current one, with PyTorch's names
-    beside its own.
+    """Return the driver's properties of a device, by default the current one, under PyTorch's names
+    and the driver's.
     """
     import cupy
 
@@ -79,15 +77,15 @@ def device_properties(index: int | None = None) -> SimpleNamespace:
 
 
 def can_access(index: int | None, peer: int | None) -> bool:
-    """Return whether a device reaches the memory of another one."""
+    """Return whether a device can access the memory of another device."""
     import cupy
 
     return bool(cupy.cuda.runtime.deviceCanAccessPeer(_device(index).id, _device(peer).id))
 
 
 def memory_statistics(index: int | None = None) -> MemoryStatistics:
-    """Return what live arrays take on a device, by default the current one, and what the pool
-    keeps.
+    """Return the memory statistics of a device, by default the current one: memory of live arrays,
+    and memory of the pool.
     """
     from .memory import ALLOCATOR
 
@@ -95,7 +93,7 @@ def memory_statistics(index: int | None = None) -> MemoryStatistics:
 
 
 def memory_info(index: int | None = None) -> tuple[int, int]:
-    """Return the bytes that are free on a device, by default the current one, and all there are."""
+    """Return the free and total bytes of a device, by default the current one."""
     import cupy
 
     with _device(index):
@@ -104,9 +102,7 @@ def memory_info(index: int | None = None) -> tuple[int, int]:
 
 
 def set_memory_limit(fraction: float, index: int | None = None) -> None:
-    """Let the pool take no more than a part of the memory of a device, by default the current
-    one.
-    """
+    """Limit the pool to a fraction of the memory of a device, by default the current one."""
     import cupy
 
     with _device(index):
@@ -116,8 +112,8 @@ def set_memory_limit(fraction: float, index: int | None = None) -> None:
 
 
 def memory_limit(index: int | None = None) -> float:
-    """Return which part of the memory of a device, by default the current one, the pool may take;
-    1.0 where there is no limit.
+    """Return the fraction of the memory of a device, by default the current one, that the pool may
+    use; 1.0 without a limit.
     """
     import cupy
 
@@ -127,13 +123,13 @@ def memory_limit(index: int | None = None) -> float:
 
 
 def bus_address(index: int | None = None) -> str:
-    """Return where a device, by default the current one, is on the PCI bus."""
+    """Return the PCI bus address of a device, by default the current one."""
     address: str = _device(index).pci_bus_id
     return address
 
 
 def empty_cache() -> None:
-    """Give memory that no array needs back to the driver."""
+    """Return unused memory to the driver."""
     from .memory import ALLOCATOR
 
     ALLOCATOR.empty_cache()

@@ -39,7 +39,7 @@ class PoolAllocator(Allocator):
             return MemoryStatistics(pool.used_bytes(), pool.total_bytes())
 
     def empty_cache(self) -> None:
-        """Give memory that no array needs back to the driver."""
+        """Return unused memory to the driver."""
         cupy.get_default_memory_pool().free_all_blocks()
 
 

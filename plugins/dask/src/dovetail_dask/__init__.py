@@ -1,5 +1,5 @@
-"""The Dask backend of Dovetail: tensors on device ``dask`` are chunked arrays that are computed
-later. Dask is imported when the device is first used.
+"""The Dask backend of Dovetail: tensors on device ``dask`` are lazily computed, chunked arrays.
+Dask is imported when the device is first used.
 """
 
 from __future__ import annotations

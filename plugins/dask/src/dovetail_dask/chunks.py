@@ -29,7 +29,7 @@ class Chunked(Array, Protocol):
 
 
 def check_known(array: Array, what: str) -> None:
-    """Refuse an array of which Dask does not know how large its chunks are.
+    """Raise an error for an array with chunks of unknown size.
 
     Raises
     ------

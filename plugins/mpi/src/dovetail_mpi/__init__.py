@@ -8,8 +8,8 @@ Start a program with ``mpiexec -n 4 python program.py``::
     dist.init_process_group("mpi")
     model = dovetail.nn.parallel.DistributedDataParallel(model)
 
-MPI is loaded by `init_process_group`. A transfer that another process does not come to ends with an
-error that names that process, after the timeout of the group at the latest.
+MPI is loaded by `init_process_group`. If another process does not take part in a transfer, an error
+names that process, at the latest after the timeout of the group.
 """
 
 from dovetail.names.missing import names_of as _names_of
@@ -131,12 +131,12 @@ __all__ = [
 
 
 def is_gloo_available() -> bool:
-    """Return False: processes work together through MPI."""
+    """Return False: processes communicate through MPI."""
     return False
 
 
 def is_nccl_available() -> bool:
-    """Return False: processes work together through MPI."""
+    """Return False: processes communicate through MPI."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints of a program in several processes: one file, written and read by rank 0."""
+"""Checkpoints of a program in several processes: rank 0 writes and reads one file."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ __all__ = ["load_checkpoint", "save_checkpoint"]
 def save_checkpoint(
     state: object, path: str | os.PathLike[str], group: ProcessGroup | None = None
 ) -> None:
-    """Save the `state` of rank 0 with `dovetail.save`; return on all ranks when the file is there.
+    """Save the `state` of rank 0 with `dovetail.save`; return on all ranks after the file is
+    written.
 
-    The file is replaced at once: it holds this state or the one before, even if the program is
-    killed.
+    The file is replaced atomically: it contains this state or the previous one, even if the program
+    is killed.
 
     Parameters
     ----------
     state : object
-        What is equal on all ranks, such as state dicts, and the number of samples seen. The others'
-        is not looked at.
+        A state that is equal on all ranks, such as state dicts and the number of samples seen. The
+        state of other ranks is ignored.
     path : path
     group : ProcessGroup, optional
 
     Raises
     ------
     RuntimeError
-        On all ranks, if rank 0 cannot write; its own error is the cause there.
+        On all ranks, if rank 0 cannot write the file; on rank 0, the cause is the original error.
     """
     chosen = member(group)
     error: Exception | None = None
@@ -52,12 +53,13 @@ def load_checkpoint(
     *,
     weights_only: bool | None = None,
 ) -> Any:
-    """Load what `save_checkpoint` saved; rank 0 reads, and all get it, however many they are.
+    """Load a checkpoint of `save_checkpoint`. Rank 0 reads it, and sends it to all ranks; their
+    number may have changed.
 
     Parameters
     ----------
     path : path
-        On the machine of rank 0.
+        A path on the machine of rank 0.
     map_location, weights_only : optional
         As of `dovetail.load`.
     group : ProcessGroup, optional
@@ -65,7 +67,7 @@ def load_checkpoint(
     Returns
     -------
     object
-        The state; None if there is no file.
+        The state, or None if the file does not exist.
 
     Raises
     ------

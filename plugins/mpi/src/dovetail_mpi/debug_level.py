@@ -1,4 +1,4 @@
-"""How much processes check of each other: `DebugLevel`."""
+"""`DebugLevel`: which checks processes make of each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ __all__ = ["DebugLevel", "get_debug_level", "set_debug_level", "set_debug_level_
 
 
 class DebugLevel(Enum):
-    """OFF and INFO check nothing beforehand; with DETAIL every collective is compared first."""
+    """With OFF and INFO, collectives are not checked beforehand; with DETAIL, ranks compare every
+    collective before it begins.
+    """
 
     OFF = 0
     INFO = 1
@@ -22,7 +24,7 @@ _level: DebugLevel
 
 
 def get_debug_level() -> DebugLevel:
-    """Return the level in force."""
+    """Return the current level."""
     return _level
 
 

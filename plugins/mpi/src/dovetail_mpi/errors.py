@@ -1,11 +1,11 @@
-"""The errors of processes that work together."""
+"""The errors of `dovetail.distributed`."""
 
 __all__ = ["DistBackendError", "DistError"]
 
 
 class DistError(RuntimeError):
-    """Something between processes failed."""
+    """A call of `dovetail.distributed` failed."""
 
 
 class DistBackendError(DistError):
-    """A transfer between processes failed: a process left, hangs, or called something else."""
+    """A transfer between processes failed: a process ended, hangs, or called another collective."""

@@ -1,4 +1,4 @@
-"""What a process does when it ends: no other one waits for it in vain."""
+"""Notify the other processes when a process ends, so that none waits for it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SECONDS_TO_READ: Final = 0.5
 
 
 def watch_exit(group: ProcessGroup) -> None:
-    """See to it that the processes of `group` learn how this one ends.
+    """Notify the processes of `group` when this process ends.
 
-    One that ends with an exception, or after a transfer failed, ends the whole program (MPI_Abort):
-    the others may wait for it anywhere. One that ends otherwise tells those that wait.
+    If it ends with an exception, or after a failed transfer, it ends the whole program (MPI_Abort),
+    since others may wait for it anywhere. Otherwise it notifies the processes that wait.
     """
     global _process
     if group.size() == 1:

@@ -54,15 +54,15 @@ class group(metaclass=_World):  # noqa: N801 - PyTorch's name
 
 
 class GroupMember(metaclass=_World):
-    """``GroupMember.WORLD`` is the default group; `NON_GROUP_MEMBER` is what `new_group` returns to
-    processes that are not in it.
+    """``GroupMember.WORLD`` is the default group. `new_group` returns `NON_GROUP_MEMBER` in
+    processes that are not members.
     """
 
     NON_GROUP_MEMBER: Final = _NOT_A_MEMBER
 
 
 def is_available() -> bool:
-    """Return whether processes can work together: whether mpi4py is installed."""
+    """Return whether mpi4py is installed."""
     return find_spec("mpi4py") is not None
 
 
@@ -70,7 +70,7 @@ is_mpi_available = is_available
 
 
 def is_initialized() -> bool:
-    """Return whether `init_process_group` was called, and `destroy_process_group` was not."""
+    """Return whether `init_process_group` was called, without `destroy_process_group` since."""
     return _world is not None
 
 
@@ -85,23 +85,23 @@ def init_process_group(
     pg_options: object = None,
     device_id: object = None,
 ) -> None:
-    """Make the default group: all processes that ``mpiexec`` started.
+    """Create the default group, of all processes that ``mpiexec`` started.
 
     Parameters
     ----------
     backend : "mpi", optional
     timeout : timedelta, default 30 minutes
-        How long a process waits for another one in a collective; then `DistBackendError` says who
-        is missing. No process can go on then, and the program ends.
+        How long a process waits for another one in a collective. `DistBackendError` then names the
+        missing processes; no process can continue, and the program ends.
     world_size, rank : int, optional
-        What this process takes itself for; refused if MPI says otherwise.
+        Expected values; an error is raised if those of MPI differ.
     init_method, store, group_name, pg_options, device_id : optional
-        Accepted for compatibility: ``mpiexec`` has made the processes known to each other.
+        Accepted for compatibility; ``mpiexec`` connects the processes.
 
     Raises
     ------
     ValueError
-        For another backend, or if there is a default group already.
+        For another backend, or if the default group already exists.
     RuntimeError
         If MPI cannot be loaded.
     """
@@ -184,7 +184,9 @@ def resolved(chosen: ProcessGroup | int | None) -> ProcessGroup | None:
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """Leave a group; the default one, and with it all, for None. Others who wait are told."""
+    """Leave a group; None leaves the default group and all others. Processes that wait for this one
+    are notified.
+    """
     global _world
     leaving = resolved(group)
     if leaving is None:
@@ -253,12 +255,12 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """Return the number of this process on its machine.
+    """Return the rank of this process among the processes of its machine.
 
     Raises
     ------
     RuntimeError
-        If the starter of the program does not say, and there is no `fallback_rank`.
+        If the environment of the launcher does not define it, and `fallback_rank` is None.
     """
     for name in ("LOCAL_RANK", "MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK"):
         if name in os.environ:
@@ -280,27 +282,28 @@ def new_group(
     device_id: object = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """Make a group of some of the processes; all processes must call this, in the same order.
+    """Create a group of some processes. All processes must call this function, in the same order.
 
     Parameters
     ----------
     ranks : sequence of int, optional
-        Which; default: all.
+        Ranks of the members. Default: all.
     timeout : timedelta, optional
-        As in `init_process_group`; default: that of the default group.
+        As in `init_process_group`. Default: the timeout of the default group.
     sort_ranks : bool, default True
-        Whether ranks within the group follow those among all, not the order in `ranks`.
+        Whether the members are ordered by their ranks among all processes, instead of the order of
+        `ranks`.
     use_local_synchronization : bool, default False
-        Whether only the members call this.
+        Whether only the members call this function.
     group_desc : str, optional
-        A name for messages.
+        A name for error messages.
     backend, pg_options, device_id : optional
         Accepted for compatibility.
 
     Returns
     -------
     ProcessGroup or int
-        ``GroupMember.NON_GROUP_MEMBER`` to processes that are not in it.
+        The group, or ``GroupMember.NON_GROUP_MEMBER`` in processes that are not members.
     """
     global _generation
     everyone = _member(None)
@@ -342,7 +345,7 @@ def new_subgroups(
     group: ProcessGroup | None = None,
     timeout: timedelta | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Split all processes into groups of `group_size` neighbours.
+    """Split all processes into groups of `group_size` consecutive ranks.
 
     Returns
     -------
@@ -361,7 +364,7 @@ def new_subgroups(
 def new_subgroups_by_enumeration(
     ranks_per_subgroup_list: Sequence[Sequence[int]], timeout: timedelta | None = None
 ) -> tuple[Any, list[Any]]:
-    """Split the processes into the groups that are listed.
+    """Split the processes into the listed groups.
 
     Returns
     -------

@@ -1,5 +1,5 @@
-"""Arrays in the memory of the host, which MPI reads and writes: those of tensors themselves where
-they lie there in one piece, else copies.
+"""Arrays in host memory, which MPI reads and writes: the arrays of contiguous tensors on the CPU,
+and copies of others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HALVES = (dovetail.float16, dovetail.bfloat16)
 
 
 class HostArray:
-    """The values of a tensor as an array that MPI takes.
+    """The values of a tensor, as an array for MPI.
 
     Nothing is copied for a contiguous tensor on the CPU. Tensors of other devices and strided ones
     are copied, and `store` copies back.
@@ -26,12 +26,13 @@ class HostArray:
     ----------
     tensor : Tensor
     for_arithmetic : bool, default False
-        Whether values will be combined: then halves become float32, for which MPI has operations.
+        Whether values will be combined. Half-precision values are then converted to float32, for
+        which MPI has operations.
 
     Attributes
     ----------
     array : ndarray
-        C-contiguous; bfloat16 that is only moved is here as int16.
+        C-contiguous. If values are only moved, bfloat16 is represented as int16.
     """
 
     __slots__ = ("_is_copy", "_moved_as", "array", "tensor")
@@ -54,7 +55,7 @@ class HostArray:
 
     @dovetail.no_grad()
     def store(self) -> None:
-        """Put the values of the array into the tensor."""
+        """Copy the values of the array to the tensor."""
         if not self._is_copy:
             if not self.tensor.is_inference():
                 increment_version(self.tensor)

@@ -1,4 +1,4 @@
-"""`Join`: objects of several kinds work on together while some ranks have no more inputs."""
+"""`Join`: objects of several kinds communicate while some ranks have no more inputs."""
 
 from __future__ import annotations
 
@@ -16,66 +16,68 @@ __all__ = ["Join", "JoinHook", "Joinable"]
 
 
 class JoinHook:
-    """What a rank without inputs does for one object."""
+    """The part of one object on a rank without inputs."""
 
     def main_hook(self) -> None:
-        """Take part in what the object communicates in one iteration of the others."""
+        """Take part in the communication of the object in one iteration of the other ranks."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Do what is left when no rank has inputs any more.
+        """Finish, when no rank has inputs any more.
 
         Parameters
         ----------
         is_last_joiner : bool
-            Whether this rank was among those that had inputs longest.
+            Whether this rank was one of the last with inputs.
         """
 
     def leave(self) -> None:
-        """Undo what `Joinable.join_hook` did to the object: called at the end in any case."""
+        """Undo the changes of `Joinable.join_hook` to the object. It is always called at the
+        end.
+        """
 
 
 class Joinable(ABC):
-    """An object that communicates in each iteration: one of `Join`."""
+    """An object for `Join`, which communicates in each iteration."""
 
     _join_context: Join | None = None
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """Return the hook of this object for one `Join`, which is given its keywords."""
+        """Return the hook of this object for one `Join`, with the keywords of that context."""
 
     @property
     @abstractmethod
     def join_device(self) -> dovetail.device:
-        """The device of what the object communicates."""
+        """The device of the communicated tensors."""
 
     @property
     @abstractmethod
     def join_process_group(self) -> ProcessGroup:
-        """The group that the object communicates in."""
+        """The process group of the communication."""
 
 
 class Join:
-    """Train on ranks that have different numbers of inputs: a context.
+    """A context manager for training on ranks with different numbers of inputs.
 
-    A rank that comes to the end of the block calls the hooks of all objects, in their order, for
-    each iteration of the others.
+    A rank at the end of the block calls the hooks of all objects, in order, for each iteration of
+    the other ranks.
 
     Parameters
     ----------
     joinables : sequence of Joinable
-        In the order in which they communicate in an iteration, such as a DistributedDataParallel
-        and the ZeroRedundancyOptimizer of its parameters.
+        The objects, in the order of their communication in an iteration, such as a
+        DistributedDataParallel and the ZeroRedundancyOptimizer of its parameters.
     enable : bool, default True
-        False if all ranks have as many inputs: nothing is done.
+        Use False, which does nothing, if all ranks have the same number of inputs.
     throw_on_early_termination : bool, default False
-        Whether all ranks raise RuntimeError as soon as one has no more inputs.
+        Whether all ranks raise RuntimeError once one rank has no more inputs.
     **kwargs
-        For the hooks, such as ``divide_by_initial_world_size``.
+        Arguments of the hooks, such as ``divide_by_initial_world_size``.
 
     Raises
     ------
     ValueError
-        Without joinables, or if they are of several groups.
+        If `joinables` is empty, or the objects use several groups.
     """
 
     def __init__(
@@ -143,8 +145,8 @@ class Join:
 
     @staticmethod
     def notify_join_context(joinable: Joinable) -> None:
-        """Say that an iteration begins: called by a joinable before it communicates. Of several
-        in one context the first is heard.
+        """Mark the begin of an iteration. A joinable calls this before it communicates; the call of
+        the first joinable of a context counts.
         """
         if joinable._join_context is not None:
             joinable._join_context._count(has_inputs=True)

@@ -1,6 +1,6 @@
-"""What processes tell each other while they wait: in what, and that they leave.
+"""Notices between processes: the collectives that they wait in, and that they end.
 
-No process looks at notices unless it has waited for a while, so that they cost nothing otherwise.
+A process reads notices only after it has waited for a while, so they take no time otherwise.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ __all__ = ["Notice", "NoticeBoard"]
 
 
 class Notice(NamedTuple):
-    """What a process said last.
+    """The last notice of a process.
 
     Attributes
     ----------
     generation
-        Which use of the communicator it belongs to.
+        The use of the communicator that the notice belongs to.
     begun
-        How many collectives the process has begun.
+        Number of collectives that the process has begun.
     calls
-        The last of them, by their numbers.
+        The last collectives, by number.
     left
-        Why it will begin no more; None if it may.
+        The reason why the process begins no more collectives, or None.
     """
 
     generation: int
@@ -33,13 +33,13 @@ class Notice(NamedTuple):
 
 
 class NoticeBoard:
-    """The notices of the processes of a group, over a communicator of its own.
+    """The notices of the processes of a group, on a separate communicator.
 
     Parameters
     ----------
     communicator : mpi4py.MPI.Comm
     generation : int
-        Notices of another one are passed over.
+        Notices of other generations are ignored.
     """
 
     def __init__(self, communicator: Any, generation: int) -> None:
@@ -49,7 +49,7 @@ class NoticeBoard:
         self.notices: dict[int, Notice] = {}
 
     def post(self, begun: int, calls: dict[int, str], left: str | None = None) -> None:
-        """Tell all others; waits for none of them."""
+        """Send a notice to all other processes, without waiting."""
         notice = pickle.dumps(tuple(Notice(self._generation, begun, calls, left)))
         self._sent = [sent for sent in self._sent if not sent.Test()]
         for rank in range(self._communicator.size):
@@ -57,7 +57,7 @@ class NoticeBoard:
                 self._sent.append(self._communicator.Isend(bytearray(notice), rank))
 
     def read(self) -> dict[int, Notice]:
-        """Return the last notice of every process that gave one."""
+        """Return the last notice of every process that sent one."""
         from mpi4py import MPI
 
         status = MPI.Status()

@@ -1,4 +1,4 @@
-"""`ProcessGroup`: some processes, the communicator between them, and what they did so far."""
+"""`ProcessGroup`: processes, their communicators, and the collectives begun so far."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["Communicators", "ProcessGroup"]
 class Communicators(NamedTuple):
     """The communicators of a group, between the same processes.
 
-    Collectives of different families have different ones, so that MPI does not take a reduction
-    here for a barrier there: both wait then, and notice it.
+    Collectives of different families use different communicators, so that MPI does not match a
+    reduction with a barrier of another process: both wait, and detect the mismatch.
     """
 
     reducing: Any
@@ -29,22 +29,24 @@ class Communicators(NamedTuple):
 
     @classmethod
     def like(cls, communicator: Any) -> Communicators:
-        """Return communicators between the processes of `communicator`, all of which call this."""
+        """Return new communicators between the processes of `communicator`; all of them call this
+        method.
+        """
         return cls(*(communicator.Dup() for _ in cls._fields))
 
 
 class ProcessGroup:
     """Processes that call collectives together.
 
-    Made by `init_process_group` and `new_group`.
+    `init_process_group` and `new_group` create it.
 
     Parameters
     ----------
     communicators : Communicators
     ranks : tuple of int
-        Their ranks among all processes, in the order of their ranks here.
+        The ranks of its processes among all processes, ordered by rank in this group.
     timeout : float
-        How many seconds to wait for another process.
+        Seconds to wait for another process.
     name : str
     generation : int
     """
@@ -76,7 +78,7 @@ class ProcessGroup:
         return rank
 
     def size(self) -> int:
-        """Return how many processes there are."""
+        """Return the number of processes."""
         return len(self.ranks)
 
     def name(self) -> str:
@@ -94,11 +96,11 @@ class ProcessGroup:
         Parameters
         ----------
         call : str
-            What it is; the same for all processes.
+            Description of the collective; the same in all processes.
         size : int
-            How many bytes this process gives.
+            Number of bytes that this process contributes.
         start : callable
-            Returns the request of MPI.
+            Starts the transfer, and returns the request of MPI.
 
         Raises
         ------
@@ -118,7 +120,7 @@ class ProcessGroup:
     def begin_message(
         self, call: str, size: int, start: Callable[[], object], peer: int | None
     ) -> Transfer:
-        """Begin to send or to receive a message; as `begin`."""
+        """Begin to send or receive a message; like `begin`."""
         self.check_usable()
         self.statistics["messages"] += 1
         self.statistics["bytes"] += size
@@ -147,22 +149,24 @@ class ProcessGroup:
     # -- what failed -------------------------------------------------------------------------------
 
     def fail(self, problem: str) -> None:
-        """Note that processes no longer agree on what they do, for `problem`."""
+        """Mark the group as unusable, because of `problem`."""
         if self.failure is None:
             self.failure = problem
 
     def check_usable(self) -> None:
-        """Refuse to go on after a failure."""
+        """Raise DistBackendError after a failed transfer."""
         if self.failure is not None:
             raise DistBackendError(self.failure)
 
     def tell(self, left: str | None = None) -> None:
-        """Tell the other processes how far this one is, and `left`: why it goes no further."""
+        """Notify the other processes of the collectives that this process has begun, and of `left`,
+        the reason why it begins no more.
+        """
         if self.size() > 1:
             self.board.post(self._begun, dict(self._calls), left)
 
     def close(self) -> None:
-        """Tell the others that no more collectives come."""
+        """Notify the other processes that this process begins no more collectives."""
         if self.failure is None:
             self.tell("destroyed the process group")
             self.is_destroyed = True

@@ -1,4 +1,4 @@
-"""`ReduceOp`: how the values of several processes become one."""
+"""`ReduceOp`: reductions over processes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class RedOpType(Enum):
 
 
 class ReduceOp:
-    """How the values of several processes become one: ``SUM AVG PRODUCT MIN MAX BAND BOR BXOR``.
+    """A reduction over processes: ``SUM AVG PRODUCT MIN MAX BAND BOR BXOR``.
 
-    Of booleans a sum and a maximum are "or", a product and a minimum "and".
+    For booleans, a sum and a maximum are "or", a product and a minimum "and".
     """
 
     RedOpType = RedOpType
@@ -64,23 +64,23 @@ _OF_BITS: Final = (RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR)
 
 
 def mpi_operation(op: RedOpType, array: NDArray[Any]) -> Any:
-    """Return the operation of MPI that reduces arrays like `array`; an average begins as a sum."""
+    """Return the operation of MPI for arrays like `array`. For an average, it is the sum."""
     from mpi4py import MPI
 
     return getattr(MPI, (_OF_BOOLEANS if array.dtype == np.bool_ else _OF_NUMBERS)[op])
 
 
 def check_reduction(function: str, op: RedOpType, array: NDArray[Any]) -> None:
-    """Refuse a reduction that values of the dtype of `array` do not have.
+    """Raise an error if the dtype of `array` does not support a reduction.
 
     Raises
     ------
     TypeError
-        If `op` is no reduction.
+        If `op` is not a reduction.
     ValueError
-        For the order of complex numbers.
+        For a minimum or maximum of complex numbers.
     RuntimeError
-        For bits of values that are not integers, and for averages of integers.
+        For bitwise reductions of values that are not integers, and for averages of integers.
     """
     if not isinstance(op, RedOpType):
         raise TypeError(f"{function}: op should be a ReduceOp, such as ReduceOp.SUM, not {op!r}")

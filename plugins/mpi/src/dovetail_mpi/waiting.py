@@ -1,4 +1,6 @@
-"""A transfer that was begun: waits for it as long as its group permits; says who is missing."""
+"""`Transfer`: waits for a transfer up to the timeout of its group; the error names the missing
+processes.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,15 @@ _yield: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
 class Transfer:
-    """A collective, or a message, on its way.
+    """A collective or a message in progress.
 
     Parameters
     ----------
     group : ProcessGroup
     call : str
-        What it is, for messages.
+        Description of the collective, for error messages.
     number : int
-        Which collective of the group it is; 0 for a message between two processes.
+        Number of the collective in the group; 0 for a message between two processes.
     request : mpi4py.MPI.Request
     peer : int, optional
         The other process of a message, as a rank of the group.
@@ -55,19 +57,19 @@ class Transfer:
             self.status = MPI.Status()
 
     def poll(self) -> bool:
-        """Return whether it is done; drives what is under way."""
+        """Return whether the transfer is complete; this also advances pending transfers."""
         if not self.is_done and self._request.Test(self.status):
             self.is_done = True
         return self.is_done
 
     def wait(self, timeout: float | None = None) -> None:
-        """Return when it is done.
+        """Wait until the transfer is complete.
 
         Raises
         ------
         DistBackendError
-            If another process left, is in another collective, or does not come within `timeout`
-            seconds (default: the group's). The group is of no use then.
+            If another process ended, is in another collective, or does not arrive within `timeout`
+            seconds (default: the timeout of the group). The group is unusable afterwards.
         """
         if self.poll():
             return

@@ -1,4 +1,4 @@
-"""Handles of transfers that were begun: `Work`, and `Future` for what comes of it."""
+"""Handles of transfers: `Work`, and `Future` for its tensors."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["Future", "Work"]
 
 
 class Work:
-    """A collective or a message under way; its tensors may not be touched before `wait`.
+    """A collective or message in progress. Do not use its tensors before `wait` returns.
 
     Parameters
     ----------
     transfer : Transfer
     finish : callable
-        Called once when the transfer is done: puts the values where they belong.
+        Called once after the transfer; copies values to the tensors.
     tensors : sequence of Tensor
-        What `result` returns.
+        The tensors that `result` returns.
     """
 
     def __init__(
@@ -32,17 +32,17 @@ class Work:
         self._error: Exception | None = None
 
     def wait(self, timeout: timedelta | None = None) -> bool:
-        """Return True when the tensors have their values.
+        """Wait until the tensors have their values; return True.
 
         Parameters
         ----------
         timeout : timedelta, optional
-            How long at most; default: the group's.
+            The longest time to wait. Default: the timeout of the group.
 
         Raises
         ------
         DistBackendError
-            If that fails: see `init_process_group`.
+            If the transfer fails; see `init_process_group`.
         """
         try:
             self._transfer.wait(None if timeout is None else timeout.total_seconds())
@@ -60,26 +60,26 @@ class Work:
             finish()
 
     def is_completed(self) -> bool:
-        """Return whether the tensors have their values; waits for nothing."""
+        """Return whether the tensors have their values, without waiting."""
         if self._transfer.poll():
             self._complete()
             return True
         return False
 
     def is_success(self) -> bool:
-        """Return whether it is completed without an error."""
+        """Return whether the transfer completed without an error."""
         return self._error is None and self.is_completed()
 
     def exception(self) -> Exception | None:
-        """Return the error of a `wait` that failed, or None."""
+        """Return the error of a failed `wait`, or None."""
         return self._error
 
     def result(self) -> list[Any]:
-        """Return the tensors, which have their values once `wait` returned."""
+        """Return the tensors; they have their values after `wait`."""
         return self._tensors
 
     def source_rank(self) -> int:
-        """Return the rank that a received message came from, within the group."""
+        """Return the rank of the sender of a received message, in the group."""
         if self._transfer.status is None:
             raise RuntimeError("source_rank() is for messages: work of isend or irecv")
         self.wait()
@@ -92,9 +92,9 @@ class Work:
 
 
 class Future:
-    """A value that comes later; it is computed when it is waited for.
+    """A value that is computed when `wait` is called.
 
-    `then` makes a future of what a function makes of it, `set_result` gives a value at once.
+    `then` returns a future of a function of the value; `set_result` sets the value at once.
     """
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class Future:
         return future
 
     def wait(self) -> Any:
-        """Return the value, when it is there."""
+        """Wait for the value, and return it."""
         if not self._is_done:
             if self._compute is None:
                 raise RuntimeError("this Future has no value: call set_result() first")
@@ -119,7 +119,7 @@ class Future:
     value = wait
 
     def done(self) -> bool:
-        """Return whether the value is there."""
+        """Return whether the value is available."""
         return self._is_done
 
     def set_result(self, result: object) -> None:
@@ -127,7 +127,7 @@ class Future:
         self._value, self._is_done, self._compute = result, True, None
 
     def then(self, callback: Callable[[Future], object]) -> Future:
-        """Return the future of ``callback(self)``, which is called when that is waited for."""
+        """Return a future of ``callback(self)``; its `wait` calls `callback`."""
 
         def compute() -> Any:
             self.wait()

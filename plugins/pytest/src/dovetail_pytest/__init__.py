@@ -1,8 +1,7 @@
 """A pytest plugin for operator libraries and backends: ``--backend``, ``--operators``, ``--tests``,
-``--samples``, fixtures and registrations that tests leak.
+``--samples``, fixtures, and warnings about leaked registrations.
 
-Dovetail is imported when it is needed: a suite that has nothing to do with it does not pay for the
-plugin.
+Dovetail is imported when it is first needed, so the plugin does not slow down other test suites.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ CPU = "cpu"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option and the setting."""
+    """Add the options and settings of the plugin."""
     group = parser.getgroup("dovetail")
     group.addoption(
         "--backend",
@@ -33,13 +33,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the device the default before tests are collected: they may have tensors among their
-    parameters.
+    """Make the device the default before tests are collected, since their parameters may contain
+    tensors.
 
     Raises
     ------
     UsageError
-        If the backend cannot be had, with the reason.
+        If the backend is not available, with the reason.
     """
     config.addinivalue_line(
         "markers",
@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Go back to the cpu: another session may follow in this process."""
+    """Set the default device back to the CPU, since another session may follow in this process."""
     if config.getoption("--backend", CPU) != CPU:
         from dovetail_kernel import set_default_device
 
@@ -73,14 +73,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say which device it is."""
+    """Return a line that names the device."""
     name = config.getoption("--backend")
     return None if name == CPU else f"dovetail backend: {name}"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what is about the cpu; renew the default device, which a test may have set back."""
+    """Skip tests of the CPU, and set the default device again, which an earlier test may have
+    changed.
+    """
     name = item.config.getoption("--backend")
     if name == CPU:
         return

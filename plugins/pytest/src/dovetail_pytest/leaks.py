@@ -22,7 +22,7 @@ _FAILED: pytest.StashKey[bool] = pytest.StashKey()
 
 
 class LeakedRegistrationWarning(UserWarning):
-    """A test has registered something and not taken it back."""
+    """A test did not remove a registration."""
 
 
 def _changes() -> Any:
@@ -32,7 +32,7 @@ def _changes() -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Collect what takes back each registration that the test makes."""
+    """Collect the handles of the registrations of the test."""
     changes = _changes()
     if changes is None or item.config.getini("dovetail_leaks") == "keep":
         return (yield)
@@ -50,7 +50,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
-    """Take back what is left once the fixtures of the test are gone."""
+    """Remove leftover registrations after the fixtures of the test have ended."""
     result = yield
     # Most tests take back what they register themselves: then nothing is left to look for.
     left = [change for change in item.stash.get(_MADE, ()) if change.is_live]

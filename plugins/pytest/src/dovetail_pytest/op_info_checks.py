@@ -26,12 +26,12 @@ MARKER = "op_infos"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give `op_check` every check that is about an operator of the namespace.
+    """Parametrize `op_check` with every check of an operator of the namespace.
 
     Raises
     ------
     UsageError
-        If the marker is missing, or has no namespace.
+        If the marker or its namespace is missing.
     """
     if "op_check" not in metafunc.fixturenames:
         return

@@ -1,7 +1,7 @@
 """Samples of the base library's operators, and the checks that run on samples of any library.
 
-`dovetail.testing` asks for both: `op_infos("aten")` has the samples, `op_checks()` the checks.
-Neither is imported before.
+`dovetail.testing` uses both: `op_infos("aten")` returns the samples, `op_checks()` the checks.
+They are imported at the first use.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def batch_norm(
 
 
 def _check_batch(size: Sequence[int]) -> None:
-    """Refuse a batch with a single number for each channel, which has no variance."""
+    """Raise an error for a batch with a single number for each channel, which has no variance."""
     if len(size) > 1 and math.prod((size[0], *size[2:])) == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {size}"

@@ -59,7 +59,9 @@ class _InstanceNorm(_NormBase):
         return made.squeeze(0) if single else made
 
     def _check_features(self, size: int, dim: int) -> None:
-        """Refuse another number of channels, or warn where the number does not matter."""
+        """Raise an error for another number of channels, or warn where the number does not
+        matter.
+        """
         if size == self.num_features:
             return
         if self.affine:

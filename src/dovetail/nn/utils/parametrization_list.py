@@ -24,7 +24,7 @@ def register_tensor(module: Module, name: str, tensor: Tensor) -> None:
 
 
 def check_unchanged(before: Tensor, after: object) -> None:
-    """Refuse what would surprise the module: another kind, dtype or shape.
+    """Raise an error for a value of an unexpected kind, dtype or shape.
 
     Raises
     ------

@@ -16,7 +16,8 @@ from ...table.tags import Tag
 def check_aliases(
     op: Operator, kernel: Kernel, result: object, tensors: tuple[object, ...]
 ) -> None:
-    """Refuse results of a `custom_op` that share memory with an argument or with each other.
+    """Raise an error for results of a `custom_op` that share memory with an argument or with each
+    other.
 
     Two tensors share memory if they are one object or have the same storage.
 

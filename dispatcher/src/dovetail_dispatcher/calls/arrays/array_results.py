@@ -37,7 +37,7 @@ class ArrayResults:
         self.several = self.results.several
 
     def check_writes(self) -> None:
-        """Refuse a schema whose writes an array kernel cannot tell.
+        """Raise an error for a schema whose writes an array kernel cannot express.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class ArrayResults:
         )
 
     def check_dtype(self, array: Any) -> None:
-        """Refuse an array of a dtype that the backend has not."""
+        """Raise an error for an array of a dtype that the backend does not have."""
         if array.dtype not in self.backend.arrays.dtype_bits:
             raise self.unknown_dtype(array)
 
@@ -114,7 +114,9 @@ class ArrayResults:
         )
 
     def expect_dtype(self, array: ShapedArray, native: object) -> None:
-        """Refuse an array of another dtype than the one that the operator computes in."""
+        """Raise an error for an array of another dtype than the one that the operator computes
+        in.
+        """
         if array.dtype == native:
             return
         raise TypeError(

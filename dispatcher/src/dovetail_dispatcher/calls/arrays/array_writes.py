@@ -32,7 +32,7 @@ def write_into(destination: TensorBase, array: Any, computed: dtype | None = Non
     Parameters
     ----------
     computed
-        The dtype that the result was computed in; None if it is known to be castable.
+        The dtype of the computation; None if the result is known to be castable.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def _write(destination: TensorBase, array: Any) -> None:
 
 
 def write_out(out: TensorBase, array: Any) -> None:
-    """Write `array` into the tensor given as ``out=``, which takes its shape if it has another one.
+    """Write `array` into the tensor passed as ``out=``, which is resized if its shape differs.
 
     Raises
     ------
@@ -86,7 +86,8 @@ def write_out(out: TensorBase, array: Any) -> None:
 
 
 def write_outs(*outs_and_results: Any) -> None:
-    """Write arrays into the tensors given as ``out=``: into all of them, or none if one is refused.
+    """Write arrays into the tensors passed as ``out=``: into all of them, or into none if there is
+    an error.
 
     Parameters
     ----------
@@ -164,13 +165,13 @@ _Memory: TypeAlias = tuple[Any, Any]
 
 
 def resize_out(out: TensorBase, shape: tuple[int, ...]) -> _Memory:
-    """Give a tensor of ``out=`` another shape: in its own memory, from its first element on, where
-    that has room, else in new memory. Return what it had.
+    """Resize a tensor of ``out=``: in its own memory, from its first element on, if the memory
+    suffices, else in new memory. Return its former state.
 
     Raises
     ------
     RuntimeError
-        If there is no room, and something else shows the memory: it would not see what is written.
+        If the memory is too small and shared with other tensors, which would not see the result.
     """
     arrays = out._backend.arrays
     is_nothing = out._storage is None and 0 in out.array.shape
@@ -260,8 +261,8 @@ def check_overlap(written: TensorBase, read: TensorBase) -> None:
 
 
 def check_inference_write(tensor: TensorBase) -> None:
-    """Refuse an in-place write to an inference tensor outside inference mode, unless it was
-    detached there.
+    """Raise an error for an in-place write to an inference tensor outside inference mode, unless it
+    was detached there.
 
     Raises
     ------

@@ -52,7 +52,9 @@ Views = tuple[View, ...]
 def note_views(
     op: Any, results: Any, source: TensorBase, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> None:
-    """Note that `results`, a tensor or a list of them, are views of `source` by an operator."""
+    """Record that `results`, a tensor or a list of tensors, are views of `source` by an
+    operator.
+    """
     storage = source._storage
     assert storage is not None
     views = views_of(source)
@@ -84,7 +86,9 @@ def note_unmarked_views(
 
 
 def hulls(tensor: TensorBase) -> list[TensorBase]:
-    """Return what `tensor` is a view of, from the whole memory on: one for each of its views."""
+    """Return the tensors that `tensor` is a view of, one per view operation, starting with the
+    whole memory.
+    """
     views, storage = views_of(tensor), tensor._storage
     return _shown_on_the_way(storage, views) if views and storage is not None else []
 
@@ -97,7 +101,7 @@ def _shown_on_the_way(storage: Storage, views: Views) -> list[TensorBase]:
 
 
 def keep_views(tensor: TensorBase, views: Views) -> None:
-    """Note by which views `tensor` shows the memory that it shares since its storage was made."""
+    """Record the view operations between the new storage of `tensor` and `tensor`."""
     assert tensor._storage is not None
     _noted(tensor._storage)[id(tensor)] = (ref(tensor), views)
 
@@ -130,7 +134,9 @@ def _noted(storage: Storage) -> dict[int, tuple[ref[TensorBase], Views]]:
 
 
 def views_of(tensor: TensorBase) -> Views | None:
-    """Return by which views `tensor` shows the memory that it shares; None if nothing tells."""
+    """Return the view operations between the storage of `tensor` and `tensor`; None if they are
+    unknown.
+    """
     storage = tensor._storage
     if storage is None or tensor.array is storage.array:
         return ()
@@ -147,13 +153,13 @@ def views_of(tensor: TensorBase) -> Views | None:
 
 
 def replace(tensor: TensorBase, array: Any) -> None:
-    """Give `tensor`, whose array cannot be written, another array instead of a write; whatever else
-    shows its memory gets what it shows now.
+    """Replace the immutable array of `tensor` instead of writing to it, and update all tensors that
+    share its memory.
 
     Raises
     ------
     RuntimeError
-        If that cannot be told, or the elements of a view share memory.
+        If the views of the memory are unknown, or the elements of a view share memory.
     """
     if has_own_storage(tensor):
         replace_array(tensor, array)

@@ -249,8 +249,8 @@ def _heeded(call: ArrayCall, function: Callable[..., object]) -> tuple[str, ...]
 
 
 def quiet(backend: Backend, function: Callable[..., object]) -> ErrorStateCall | None:
-    """Return how floating-point warnings of an array function are kept from the user; None if there
-    are none.
+    """Return the context that silences floating-point warnings of an array function; None if it
+    issues none.
     """
     state = backend.arrays.error_state
     if state is None:

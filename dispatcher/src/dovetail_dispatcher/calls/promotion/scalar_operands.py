@@ -57,9 +57,10 @@ def number_tensor(number: complex, backend: Backend, wanted: dtype) -> TensorBas
 
 
 def tensor_of_number(number: complex, tensors: Sequence[TensorBase]) -> TensorBase:
-    """Return the 0-d tensor that stands for `number` beside `tensors`.
+    """Return a 0-d tensor of the value `number`, for a call with `tensors`.
 
-    It has the dtype of the first of them that holds its category, else the default of its category.
+    Its dtype is that of the first tensor of the same or a higher category, else the default dtype
+    of its category.
     """
     category = category_of_number(SCALAR_BITS[type(number)])
     same = [t.dtype for t in tensors if t.dtype.category >= category]

@@ -258,8 +258,8 @@ class MarkInside(Step):
 
 
 def mark_inside(*tensors: TensorBase | None) -> None:
-    """Note of new tensors that their memory was made inside of a function transform: of one that
-    shares the count of another it is known.
+    """Mark the memory of new tensors as allocated inside a function transform. Tensors that share
+    the version counter of another tensor are already marked.
     """
     for tensor in tensors:
         if tensor is not None and tensor._counter is None:

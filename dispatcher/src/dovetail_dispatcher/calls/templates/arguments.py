@@ -56,8 +56,8 @@ _ENTRY_FORMS = re.compile(r"\w+_(default|named|op|routes)")
 
 
 def parameter(argument: Argument) -> str:
-    """Return the name of an argument in an entry: the schema's, with an underscore behind a name
-    that is taken.
+    """Return the name of an argument in an entry: that of the schema, with an underscore appended
+    if it is reserved.
     """
     name = argument.name
     taken = keyword.iskeyword(name) or name in ENTRY_NAMES or _ENTRY_FORMS.fullmatch(name)

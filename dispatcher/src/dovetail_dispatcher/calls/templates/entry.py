@@ -158,11 +158,12 @@ def compose_entry(
 
 
 def with_short_traceback(text: str) -> str:
-    """Return the text of a function whose errors leave it without the frames of Dovetail.
+    """Return the text of a function that removes the frames of Dovetail from the tracebacks of its
+    errors.
 
     Notes
     -----
-    The text names ``shorten_traceback``. Nothing runs for it unless there is an error.
+    The text uses ``shorten_traceback``. It costs nothing without an error.
     """
     head, _, body = text.partition("\n")
     lines = [f"{INDENT}try:", *(INDENT + line for line in body.splitlines())]
@@ -172,8 +173,8 @@ def with_short_traceback(text: str) -> str:
 
 
 def numbers_allowed(schema: FunctionSchema, promote: Collection[str]) -> bool:
-    """Return whether a Python number may stand for the second of two tensors: both, and they alone,
-    are promoted.
+    """Return whether the second of two tensors may be a Python number: if exactly these two
+    arguments are promoted.
     """
     inputs = [a for a in schema.arguments if not a.is_out]
     tensors = [a for a in inputs if a.is_tensor_like]

@@ -81,9 +81,7 @@ def add_fallback(
 
 
 def add_built_in_fallbacks(kernels: Iterable[Kernel]) -> None:
-    """Add fallbacks that come with the dispatcher, beneath those that libraries have registered or
-    will register.
-    """
+    """Add the fallbacks of the dispatcher, below all fallbacks of libraries."""
     with registry.lock, registry.changing(registry.all_operators()):
         for kernel in kernels:
             _built_in[kernel.key] = kernel

@@ -17,10 +17,10 @@ from .. import registry
 
 
 class Change(ABC):
-    """One thing that is registered.
+    """One registration.
 
-    Reverting looks for it in the table, so it may come at any time, in any order with other
-    changes, and again after it was interrupted.
+    Changes can be reverted at any time, in any order, and again after an interruption, since
+    `revert` searches the table for the change.
     """
 
     __slots__ = ("is_live",)
@@ -30,16 +30,16 @@ class Change(ABC):
 
     @abstractmethod
     def apply(self) -> None:
-        """Put the change into the table; the lock is held."""
+        """Put the change into the table. The caller holds the lock."""
 
     @abstractmethod
     def take_out(self) -> None:
-        """Take out of the table what is in it of the change; the lock is held."""
+        """Remove the parts of the change that are in the table. The caller holds the lock."""
 
     def revert(self) -> None:
-        """Take the change out of the table, and forget what it was, so that nothing is kept alive.
+        """Remove the change from the table, and drop its references.
 
-        A second time does nothing.
+        A second call does nothing.
         """
         with registry.lock:
             if self.is_live:

@@ -10,9 +10,9 @@ from .. import computed_table, registry
 
 @contextmanager
 def without_conditions() -> Iterator[None]:
-    """Let calls in a block run what they would run without kernels with conditions.
+    """Ignore kernels with conditions in calls in a block.
 
-    It holds for the whole process, so other threads see it too.
+    It applies to the whole process, including other threads.
     """
     _switch(1)
     try:

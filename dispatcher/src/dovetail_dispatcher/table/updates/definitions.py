@@ -70,14 +70,13 @@ def define_many(rows: Sequence[Row], folder: str) -> None:
     """Define a generated table.
 
     The texts (with namespace) were checked when they were generated, and are parsed when first
-    looked at. The files that the rows name lie in `folder`. An in-place or ``out=`` variant names
-    its functional operator
-    (``"aten::add.Tensor"``), which stands before it in the table.
+    used. The files in the rows are relative to `folder`. An in-place or ``out=`` variant names its
+    functional operator (``"aten::add.Tensor"``), which precedes it in the table.
 
     Raises
     ------
     RuntimeError
-        If an operator is defined already; none of the table is defined then.
+        If an operator is already defined; nothing is then defined.
     """
     owner: list[Change] = []
     with registry.lock:
@@ -255,7 +254,9 @@ def _replaced(
 
 
 def _check_may_cover(op: Operator, schema: FunctionSchema, location: str, override: bool) -> None:
-    """Refuse a definition over that of other code, unless it overrides one that can be."""
+    """Raise an error for a definition that overrides one of other code, unless that may be
+    overridden.
+    """
     if not override:
         raise _defined_twice(str(schema), op, location)
     if op.variants:

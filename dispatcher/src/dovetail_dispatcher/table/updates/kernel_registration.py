@@ -14,11 +14,11 @@ from .redefinition import take_out
 
 
 def add_kernel(name: str, overload: str, kernel: Kernel, owner: list[Change]) -> KernelChange:
-    """Put `kernel` on top of those at its key, for `owner`; the one beneath comes back with the
-    change reverted.
+    """Register `kernel` at its key, for `owner`, above earlier kernels. Reverting the change
+    restores the earlier kernel.
 
-    A kernel that the same code, run again, registers replaces the earlier one. Another one covers
-    it, with a warning once per process.
+    If the same code registers a kernel again, the new kernel replaces the earlier one. Other code
+    overrides it, with a warning once per process.
     """
     with registry.lock:
         op = registry.find_or_add(name, overload)
@@ -32,14 +32,14 @@ def add_kernel(name: str, overload: str, kernel: Kernel, owner: list[Change]) ->
 
 
 def add_kernels(rows: Iterable[tuple[str, str, Kernel]], owner: list[Change]) -> None:
-    """Put kernels into the table, as `add_kernel` does, those of a library at once.
+    """Register all kernels of a library at once, like `add_kernel`.
 
     Parameters
     ----------
     rows
-        Name, overload and kernel; no operator twice with one key.
+        Name, overload and kernel. Each operator occurs once per key.
     owner
-        To whom the changes belong.
+        The owner of the changes.
     """
     with registry.lock:
         fresh = []

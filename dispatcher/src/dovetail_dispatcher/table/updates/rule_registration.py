@@ -42,7 +42,7 @@ def set_derivative_formulas(formulas: Iterable[Formula], owner: list[Change]) ->
 
 
 def set_fusions(fusions: Iterable[Fusion], owner: list[Change]) -> None:
-    """Let composites be computed and recorded as one call, for `owner`."""
+    """Register composites that are computed and recorded as one call, for `owner`."""
     with registry.lock:
         for fusion in fusions:
             make(FusionChange(fusion), owner)
@@ -51,7 +51,9 @@ def set_fusions(fusions: Iterable[Fusion], owner: list[Change]) -> None:
 def set_batching_rule(
     name: str, overload: str, rule: BatchingRule, owner: list[Change]
 ) -> BatchingChange:
-    """Set how to call an operator on batched tensors, for `owner`, over the rule before."""
+    """Register a rule to call an operator on batched tensors, for `owner`; it overrides an earlier
+    rule.
+    """
     with registry.lock:
         op = registry.find_or_throw(name, overload)
         change = BatchingChange(Setting(op, "batching_rule", rule))

@@ -15,11 +15,11 @@ from .changes import Change, open_transaction, take_back
 
 @contextmanager
 def transaction() -> Iterator[Callable[[], None]]:
-    """Take back, on an exception, every registration made inside by this task. Gives what takes
-    them back later.
+    """A context that reverts, on an exception, all registrations of this task in the block. It
+    returns a handle that reverts them later.
 
-    A transaction inside another is on its own: a plugin loaded whole, on behalf of one that then
-    failed, stays.
+    Nested transactions are independent: a completely loaded plugin stays, even if the plugin that
+    required it fails.
     """
     changes: list[Change] = []
     outer = open_transaction.get()

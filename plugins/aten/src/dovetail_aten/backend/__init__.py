@@ -1,4 +1,4 @@
-"""Makes a backend out of an array namespace: arrays, generators, registration, fallback.
+"""Create a backend from an array namespace: arrays, generators, registration, fallback.
 
 May import `kernel_support`.
 """

@@ -300,7 +300,7 @@ def copy_to_backend(
 
 
 def check_layout(name: str, layout: Layout) -> None:
-    """Refuse a layout other than `strided`.
+    """Raise an error for a layout other than `strided`.
 
     Raises
     ------
@@ -314,7 +314,7 @@ def check_layout(name: str, layout: Layout) -> None:
 
 
 def check_size(name: str, size: tuple[int, ...]) -> None:
-    """Refuse a negative size.
+    """Raise an error for a negative size.
 
     Raises
     ------

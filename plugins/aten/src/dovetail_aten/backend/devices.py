@@ -34,7 +34,9 @@ def backend_for(device: Device) -> Backend:
 
 
 def ready_backend(name: str) -> Backend:
-    """Return the backend of a device type, its plugin loaded. Raises as `backend_for`."""
+    """Load the plugin of a device type if necessary, and return its backend. Raises as
+    `backend_for`.
+    """
     found = _ready.get(name)
     if found is None:
         found = _load(name)

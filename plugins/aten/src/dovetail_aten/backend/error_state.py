@@ -18,8 +18,7 @@ def find_error_state(namespace: object) -> ErrorState | None:
     """Return ``(get, set, reset, quiet)`` of the context variable that ``namespace.errstate`` sets,
     for `ArrayBackend`.
 
-    None if the library has no ``errstate``, or keeps its state elsewhere: then nothing can silence
-    it from outside.
+    None if the library has no ``errstate``, or does not store its state in a context variable.
     """
     errstate = getattr(namespace, "errstate", None)
     if errstate is None:

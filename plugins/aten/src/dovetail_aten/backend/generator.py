@@ -205,8 +205,8 @@ class Generator:
 
 
 def default_generator(backend: Backend | None = None, index: int = 0) -> Generator:
-    """Return the generator that operators of `backend` (default: cpu) use unless they are given
-    one; a backend may ask for one for each of its devices.
+    """Return the default generator of the operators of `backend` (default: cpu); a backend may use
+    one for each device.
     """
     name = "cpu" if backend is None else backend.name
     if index:

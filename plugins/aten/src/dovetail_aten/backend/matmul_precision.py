@@ -33,7 +33,9 @@ def allow_tf32(allowed: bool) -> None:
 
 
 def tell_tf32(listener: PrecisionListener) -> None:
-    """Call `listener` with whether TF32 is allowed when that is said, and now if it is."""
+    """Call `listener` with True or False when TF32 is allowed or forbidden, and now if it is
+    allowed.
+    """
     MATMUL_PRECISION.add(listener)
     if _precision != "highest":
         listener(True)

@@ -61,7 +61,7 @@ def _writes_results(op: Operator) -> Callable[..., Any]:
 
 
 def _check_count(op: Operator, outs: Sequence[object], results: Sequence[object]) -> None:
-    """Refuse another number of tensors to write than there are results.
+    """Raise an error for another number of tensors to write than there are results.
 
     Raises
     ------

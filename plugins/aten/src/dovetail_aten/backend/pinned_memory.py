@@ -19,7 +19,7 @@ _ACCELERATOR = "cuda"
 
 
 def check_pinning(wanted: bool | None) -> None:
-    """Refuse ``pin_memory=True`` where no device could copy from such memory.
+    """Raise an error for ``pin_memory=True`` where no device could copy from such memory.
 
     Raises
     ------

@@ -13,8 +13,8 @@ _LEAST_INT64 = -(1 << 63)
 
 
 def number_as(value: Any, wanted: dtype) -> Any:
-    """Return a Python number that `wanted` can hold: integers wrap, floats lose their fraction in
-    an integer dtype.
+    """Convert a Python number to the dtype `wanted`: integers wrap, and floats are truncated in an
+    integer dtype.
 
     Raises
     ------

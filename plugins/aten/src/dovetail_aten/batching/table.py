@@ -61,7 +61,7 @@ def front(dim: int, ndim: int) -> int:
     Raises
     ------
     IndexError
-        If there is no such dimension.
+        If the dimension does not exist.
     """
     return int(wrap_dim(dim, ndim)) + 1
 

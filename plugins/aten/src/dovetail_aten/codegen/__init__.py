@@ -1,4 +1,4 @@
-"""The code generator: operator declarations in YAML become plain, readable Python. Any operator
+"""The code generator: it generates readable Python from operator declarations in YAML. Any operator
 library may use it.
 """
 

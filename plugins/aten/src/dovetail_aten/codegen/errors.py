@@ -22,14 +22,14 @@ def located(where: Location, problem: str, remedy: str) -> str:
 
 
 class DeclarationError(AssertionError):
-    """Reports an entry of ``native_functions.yaml`` that cannot be meant."""
+    """An entry of ``native_functions.yaml`` is invalid."""
 
     def __init__(self, where: Location, problem: str, remedy: str) -> None:
         super().__init__(located(where, problem, remedy))
 
 
 class DerivativeError(RuntimeError):
-    """Reports an entry of ``derivatives.yaml`` that cannot be meant."""
+    """An entry of ``derivatives.yaml`` is invalid."""
 
     def __init__(self, where: Location, problem: str, remedy: str) -> None:
         super().__init__(located(where, problem, remedy))

@@ -9,9 +9,9 @@ from .generate import Build
 
 
 def dragged_in(build: Build) -> dict[str, list[Need]]:
-    """Return by entry of the list, or by what else asks for operators (the import of a module, the
-    engine of autograd), the groups of operators that are in the build for its sake, in order of
-    discovery. What several entries need stands at the first.
+    """Return the groups of operators that each entry of the list, or other cause (the import of a
+    module, the engine of autograd), adds to the build, in order of discovery. A group that several
+    entries need is listed at the first.
     """
     found: dict[str, list[Need]] = {}
     for group, need in build.reasons.items():
@@ -24,8 +24,8 @@ def dragged_in(build: Build) -> dict[str, list[Need]]:
 
 
 def explanation(build: Build) -> list[str]:
-    """Return the lines of a table: entry, what it drags in, by which operator and which of its
-    composites and formulas.
+    """Return the lines of a table: each entry, the operators that it adds, and the operator,
+    composite or formula that calls them.
     """
     rows: list[Sequence[str]] = [("entry", "drags in", "called by", "in")]
     for entry, needs in dragged_in(build).items():
@@ -46,7 +46,7 @@ def explanation(build: Build) -> list[str]:
 
 
 def summary(build: Build) -> str:
-    """Return how large the build is, as one line."""
+    """Return a line with the size of the build."""
     listed = [need for need in build.reasons.values() if need.through == "listed"]
     return (
         f"{len(listed)} operators listed, {len(build.reasons) - len(listed)} dragged in: "

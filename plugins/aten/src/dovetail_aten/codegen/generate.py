@@ -45,18 +45,18 @@ from .writers.view_copies import write_view_copies
 
 @dataclass(frozen=True)
 class Build:
-    """What is generated of a library.
+    """The generated part of a library.
 
     Attributes
     ----------
     functions
         All declared operators.
     included
-        Those that the build has.
+        The operators of the build.
     derivatives
-        The derivatives of these.
+        Their derivatives.
     reasons
-        Why the build has each group of operators; empty for a whole library.
+        Why the build includes each group of operators; empty for a whole library.
     selection
         The list of a selective build.
     """
@@ -69,13 +69,13 @@ class Build:
 
     @property
     def left_out(self) -> list[NativeFunction]:
-        """The operators that the build has not."""
+        """The operators that the build omits."""
         names = {function.name for function in self.included}
         return [function for function in self.functions if function.name not in names]
 
 
 def read_build(library: Library, selection: Selection | None = None) -> Build:
-    """Read the declarations of `library` and find what to generate of it.
+    """Read the declarations of `library`, and determine the part to generate.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def generate(library: Library, *, selection: Selection | None = None) -> dict[st
     library
         The declarations.
     selection
-        The operators to generate, with what these need; default: all.
+        The operators to generate, together with the operators that they need. Default: all.
 
     Raises
     ------
@@ -196,9 +196,7 @@ def _left_out(library: Library, build: Build) -> LeftOut | None:
 
 
 def stale_files(library: Library, *, selection: Selection | None = None) -> list[Path]:
-    """Return the generated files that differ from what the declarations say, or should not be
-    there.
-    """
+    """Return the generated files that are out of date or superfluous."""
     files = generate(library, selection=selection)
     stale = [
         library.output / name
@@ -211,8 +209,8 @@ def stale_files(library: Library, *, selection: Selection | None = None) -> list
 def write_files(
     library: Library, *, selection: Selection | None = None, only_docstrings: bool = False
 ) -> list[Path]:
-    """Write the generated files, remove those that are not generated any more; return what
-    changed.
+    """Write the generated files, and remove files that are no longer generated. Return the changed
+    files.
     """
     if only_docstrings:
         return _write(library, generate_docstrings(library))

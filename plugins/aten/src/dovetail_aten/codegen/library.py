@@ -39,9 +39,9 @@ class Library:
         Import name of the library, ``dovetail_aten``.
     folder
         Folder of that package, with ``native_functions.yaml`` and, if anything is differentiable,
-        ``derivatives.yaml``; or with a folder of `FAMILIES`, which has them by family.
+        ``derivatives.yaml``; or with a folder of `FAMILIES`, which contains these files by family.
     tensor_methods
-        Whether to write the class of tensor methods.
+        Whether to generate the class of tensor methods.
     """
 
     package: str
@@ -50,12 +50,12 @@ class Library:
 
     @classmethod
     def of_folder(cls, folder: Path) -> Library:
-        """Return the library whose package is `folder`, with what is found there.
+        """Return the library in the package folder `folder`.
 
         Raises
         ------
         DeclarationError
-            If there are no declarations, or both in one file and by family.
+            If declarations are missing, or are both in one file and by family.
         """
         folder = folder.resolve()
         _declarations(folder)
@@ -67,7 +67,7 @@ class Library:
 
     @property
     def declarations(self) -> tuple[Path, ...]:
-        """The folders with declarations: that of the package, or one per family."""
+        """The folders with declarations: the folder of the package, or one per family."""
         return _declarations(self.folder)
 
     @property
@@ -76,8 +76,8 @@ class Library:
         return self.declarations != (self.folder,)
 
     def modules(self, room: str) -> dict[Path, str]:
-        """Return the modules of a room, by file: those in the folder `room` of the package, or the
-        module of that name, and those that the families have of it (`OF_FAMILIES`).
+        """Return the modules of a subpackage, by file: those in the folder `room` of the package,
+        or the module of that name, and the corresponding modules of the families (`OF_FAMILIES`).
         """
         files = [self.folder / f"{room}.py", *sorted((self.folder / room).glob("*.py"))]
         name = OF_FAMILIES[room]
@@ -92,7 +92,7 @@ class Library:
 
     @property
     def has_rules(self) -> bool:
-        """Whether there are folders with the rules that declarations name or imply."""
+        """Whether the library has folders with the rules that declarations name or imply."""
         return (self.folder / "meta").is_dir() and (self.folder / "batching").is_dir()
 
     @property

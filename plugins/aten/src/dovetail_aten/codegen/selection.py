@@ -17,7 +17,7 @@ _REMEDY: Final = "Write '- add' lines, or 'ops: [...]' and 'without: [...]'."
 
 @dataclass(frozen=True)
 class Selection:
-    """What a build is to have.
+    """The operators requested for a build.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Selection:
     without
         Names of operators that the build must not have.
     autograd
-        Whether it has derivatives, and what they call.
+        Whether the build includes derivatives, and the operators that they call.
     lines
         The line of each name, for messages.
     """
@@ -50,7 +50,7 @@ def read_selection(path: Path, *, autograd: bool = True) -> Selection:
     Raises
     ------
     DeclarationError
-        With the line, if it is neither, or names are no texts.
+        With the line, if it is neither, or a name is not a string.
     """
     try:
         root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)

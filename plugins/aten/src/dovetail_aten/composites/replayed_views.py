@@ -14,9 +14,7 @@ PARTIAL_VIEWS: Final = ("select", "slice", "diagonal", "as_strided")
 
 
 class View:
-    """A view operator with its arguments other than the tensor, and which of its results is
-    meant.
-    """
+    """A view operator with its arguments except the tensor, and the number of its result."""
 
     __slots__ = ("args", "kwargs", "op", "position")
 
@@ -27,16 +25,17 @@ class View:
 
     @property
     def shows_all(self) -> bool:
-        """Whether the view shows every element once."""
+        """Whether the view contains every element once."""
         return self.op._opname in _INVERSES
 
     def show(self, base: Any) -> Any:
-        """Return what the view shows of `base`."""
+        """Return the view of `base`."""
         shown: Any = self.op(base, *self.args, **self.kwargs)
         return shown if self.position is None else shown[self.position]
 
     def put(self, base: Any, part: Any) -> Any:
-        """Return `base` with what the view shows of it replaced by `part`; contiguous if `base` is.
+        """Return a copy of `base` with the elements of the view replaced by `part`; contiguous if
+        `base` is.
 
         Raises
         ------
@@ -47,7 +46,7 @@ class View:
         return made.contiguous() if base.is_contiguous() else made
 
     def with_part(self, base: Any, part: Any) -> Any:
-        """Return the same as `put`, in whatever order of dimensions. Raises as `put`."""
+        """Return the same as `put`, with any order of strides. Raises as `put`."""
         name = self.op._opname
         inverse = _INVERSES.get(name)
         if inverse is not None:
@@ -69,15 +68,15 @@ class View:
         return self.scattering(op)(base, part, *args, **self.kwargs)
 
     def whole(self, op: OpOverload) -> Any:
-        """Return the operator that is called for `op`, which shows all elements."""
+        """Return the operator that is called for `op`, whose views contain all elements."""
         return op
 
     def scattering(self, op: OpOverload) -> Any:
-        """Return the operator that replaces what the view operator `op` shows."""
+        """Return the operator that replaces the elements of the view operator `op`."""
         return _aten(f"{op._opname}_scatter")
 
     def refusal(self) -> RuntimeError:
-        """Return the error for a view that cannot be put back."""
+        """Return the error for a view that cannot be written back."""
         return RuntimeError(
             "unsupported operation: more than one element of the written-to tensor, a result of "
             f"{self.op}, refers to a single memory location. Please clone() the tensor before "

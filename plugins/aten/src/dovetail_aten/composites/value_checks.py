@@ -19,8 +19,7 @@ def checked(tensor: Any, right: Callable[[], Any], error: Callable[[Any], Except
     right
         Returns a tensor of booleans that broadcasts with `tensor`.
     error
-        Returns what to raise for the first element of which that is false: a function that can be
-        sent to another process.
+        Returns the error for the first invalid element: a function that can be pickled.
     """
     backend = tensor._backend
     if tensor.is_meta or not backend.is_device:

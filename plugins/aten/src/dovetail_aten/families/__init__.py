@@ -1,4 +1,4 @@
-"""The operators of the base library, by family: a folder has all of each operator."""
+"""The operators of the base library, by family: each folder contains all parts of its operators."""
 
 from dovetail_kernel import attach_stub
 

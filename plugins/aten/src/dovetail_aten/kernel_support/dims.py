@@ -47,7 +47,8 @@ def check_size(size: Sequence[int], itemsize: int = 1) -> tuple[int, ...]:
 
 
 def check_room(count: int, itemsize: int) -> None:
-    """Refuse as many items as no memory holds, before a loop of Python makes them one by one.
+    """Raise an error for a number of items that exceeds the memory, before a Python loop creates
+    them.
 
     Parameters
     ----------
@@ -80,12 +81,13 @@ def clamp_diagonal(offset: int, rows: int, columns: int) -> int:
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """Return `dim`, counted from 0. A 0-d tensor takes 0 and -1, as if it had one dimension.
+    """Return the nonnegative number of the dimension `dim`. A 0-d tensor accepts 0 and -1, like a
+    tensor of one dimension.
 
     Raises
     ------
     IndexError
-        If there is no such dimension.
+        If the dimension does not exist.
     """
     if 0 <= dim < ndim:
         return dim
@@ -103,13 +105,13 @@ def _out_of_range(dim: int, ndim: int) -> NoReturn:
 
 
 def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
-    """Return the dimensions of a reduction, counted from 0; none named means all. Empty for a 0-d
-    tensor.
+    """Return the nonnegative numbers of the dimensions of a reduction. An empty `dim` means all
+    dimensions; the result for a 0-d tensor is empty.
 
     Raises
     ------
     IndexError
-        If there is no such dimension.
+        If the dimension does not exist.
     RuntimeError
         If one is named twice.
     """

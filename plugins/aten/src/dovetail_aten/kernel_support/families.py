@@ -118,7 +118,7 @@ def array_kernel_table(
     xp
         A namespace with NumPy's names, such as `numpy` or `cupy`.
     capabilities
-        What the backend supplies beyond it.
+        The functions of the backend that `xp` does not provide.
     more
         Functions ``define(xp, kernel, capabilities)`` that run afterwards; what they define takes
         the place of the generic kernel.

@@ -43,7 +43,9 @@ def operator(*names: str) -> Callable[[_Method], _Method]:
 
 
 def helper(*names: str) -> Callable[[_Method], _Method]:
-    """Mark a method of a `Family` as what derivative bodies call by these names: ``k.name``."""
+    """Mark a method of a `Family` as a helper that derivative bodies call by these names:
+    ``k.name``.
+    """
 
     def mark(method: _Method) -> _Method:
         _helpers[method] = names
@@ -53,8 +55,8 @@ def helper(*names: str) -> Callable[[_Method], _Method]:
 
 
 def rounds_once(method: _Method) -> _Method:
-    """Mark a kernel that takes half precision as it is and rounds its result once: routes do not
-    give it float32 instead, as ``half: single`` asks of them.
+    """Mark a kernel that accepts half precision and rounds its result once: routes do not convert
+    its arguments to float32, as they do for ``half: single``.
     """
     setattr(method, "rounds_once", True)  # noqa: B010  (a function's type knows no attributes)
     return method
@@ -69,8 +71,8 @@ def never_warns(method: _Method) -> _Method:
 
 
 def fitted(method: _Method) -> _Method:
-    """Raise a RuntimeError, as PyTorch, where the array library refuses the shapes that a method of
-    a `Family` was given.
+    """Raise RuntimeError, like PyTorch, if the array library raises an error for the shapes passed
+    to a method of a `Family`.
     """
 
     @wraps(method)
@@ -84,8 +86,8 @@ def fitted(method: _Method) -> _Method:
 
 
 def widened(method: _Method) -> _Method:
-    """Compute half-precision arguments of a method of a `Family` in float32, and return half
-    precision. Shapes that do not fit are a RuntimeError, as in PyTorch.
+    """Decorate a method of a `Family` to compute half-precision arguments in float32, and to return
+    half precision. For incompatible shapes it raises RuntimeError, as in PyTorch.
     """
 
     @wraps(method)
@@ -121,32 +123,32 @@ class Family:
     xp
         A namespace with NumPy's names, such as `numpy` or `cupy`.
     capabilities
-        What the backend supplies beyond it.
+        The functions of the backend that `xp` does not provide.
     table
-        Where the kernels are defined. Kernels of other families are found there.
+        The table of kernels, which also contains the kernels of other families.
 
     Attributes
     ----------
     functions
-        Operators that are a function of the namespace and nothing else, with its name there.
+        Operators that are a function of the namespace, with the name of the function.
     functions_with_out
-        The same for functions whose results have the dtype of their operands, so that they can be
-        written into one (``out=``).
+        The same for functions whose results have the dtype of their operands, and can be written
+        into an operand (``out=``).
     scipy_functions
-        Operators that are a function of SciPy and nothing else, with its dotted name there.
+        Operators that are a function of SciPy, with the dotted name of the function.
     xp
-        The namespace, as a module with those of `NAMES` that it has.
+        The namespace, as a module with the available functions of `NAMES`.
     capabilities, table
         The parameters.
     dtypes, native_dtypes
         Those of `capabilities`.
     numbers
-        Python numbers as operands.
+        Conversion of Python numbers to operands.
     precision
-        Which dtypes kernels compute in.
+        The dtypes that kernels compute in.
     lazy
-        Whether values are not there to be looked at yet: then no kernel does, and `checked` is what
-        refuses wrong ones.
+        Whether values are computed later. Kernels then do not read values; `checked` raises errors
+        for invalid values.
     """
 
     functions: ClassVar[Mapping[str, str]] = {}
@@ -179,16 +181,15 @@ class Family:
         self._found_in_scipy: dict[str, Function] = {}
 
     def checked(self, array: Any, right: Any, error: Callable[..., Exception]) -> Any:
-        """Return `array` if its elements are as they should be: what is to be computed with, since
-        lazy values are looked at when the array that is returned is computed.
+        """Return `array` after a check of its elements. Use the returned array for further
+        computations: lazy values are checked when it is computed.
 
         Parameters
         ----------
         right
-            An array of booleans that broadcasts with `array`.
+            An array of booleans that broadcasts with `array`: whether elements are valid.
         error
-            Returns what to raise for the first element of which that is false: a function that can
-            be sent to another process.
+            Returns the error for the first invalid element: a function that can be pickled.
         """
         if self.lazy:
             return self.capabilities.checked(array, right, error)
@@ -201,8 +202,8 @@ class Family:
     def checked_places(
         self, index: Array, least: int, size: int, error: Callable[..., Exception]
     ) -> Any:
-        """Return `index` if its integers are at least `least` and less than `size`, as `checked`
-        does.
+        """Return `index` after a check that its integers are at least `least` and less than `size`,
+        like `checked`.
         """
         below = self.capabilities.are_below
         if not self.lazy and (not index.size or (not least and below(index, size))):
@@ -216,12 +217,14 @@ class Family:
 
     @classmethod
     def methods(cls) -> Mapping[str, tuple[str, ...]]:
-        """Return the names of the methods that are kernels, with the operators of each."""
+        """Return the names of the methods that are kernels, with their operators."""
         return cls._methods
 
     @classmethod
     def helper_methods(cls) -> Mapping[str, tuple[str, ...]]:
-        """Return the names of the methods that derivative bodies call, with their names there."""
+        """Return the names of the methods that derivative bodies call, with the names that the
+        bodies use.
+        """
         return cls._helpers
 
     def define_in(self, kernel: KernelTable) -> None:
@@ -300,12 +303,12 @@ class Family:
         return self.capabilities.contiguous(result.transpose(order)).transpose(inverse(order))
 
     def check_float(self, name: str, array: Array) -> None:
-        """Refuse arrays of integers and bools.
+        """Raise an error for arrays of integers and bools.
 
         Raises
         ------
         NotImplementedError
-            In PyTorch's words, which call the kernel `name`.
+            With PyTorch's message, which names the kernel `name`.
         """
         dtype = self.dtypes[array.dtype]
         if dtype.category < FLOAT:

@@ -47,7 +47,7 @@ def check_representable(value: Any, kind: dtype) -> None:
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if kind is bool_ or kind.category == COMPLEX:
         return
@@ -74,8 +74,8 @@ def real_number(value: Scalar) -> Any:
 
 
 class Numbers:
-    """Python numbers as operands, made once per value and dtype: a namespace converts them anew in
-    every call.
+    """Operands for Python numbers, created once per value and dtype, since a namespace converts
+    numbers again in every call.
     """
 
     def __init__(self, capabilities: Capabilities) -> None:
@@ -114,7 +114,7 @@ class Numbers:
         return self.of_dtype(value, native_dtype) if known is None else known
 
     def fitting(self, array: Array, value: Any) -> Any:
-        """Return `value`, which is to be stored in it, as an operand of the dtype of `array`.
+        """Return `value`, which will be stored in `array`, as an operand of its dtype.
 
         Raises
         ------
@@ -126,7 +126,7 @@ class Numbers:
         return self.stored(value, native_dtype) if known is None else known
 
     def stored(self, value: Scalar, native_dtype: NativeDtype) -> Any:
-        """Return `value`, which is to be stored as that, as an operand of `native_dtype`. Raises as
+        """Return `value`, which will be stored with `native_dtype`, as an operand of it. Raises as
         `fitting`.
         """
         key = (value, value.__class__, native_dtype)
@@ -146,8 +146,8 @@ class Numbers:
     def pair(self, array: Any, value: Any) -> tuple[Any, Any]:
         """Return an array and a number, or another array, with one dtype.
 
-        A number of a higher category than the array's makes the array give way: an int array
-        becomes the default float beside a Python float.
+        If the number has a higher category, the array is converted: an int array with a Python
+        float becomes an array of the default float dtype.
         """
         category = _CATEGORIES.get(value.__class__)
         if category is None:
@@ -158,14 +158,16 @@ class Numbers:
         return array, self.of_dtype(value, array.dtype)
 
     def either(self, x: Any, other: Any) -> tuple[Any, Any]:
-        """Return two arrays of one dtype, of which either may be given as a number."""
+        """Return two arrays with the same dtype; either argument may be a number."""
         if hasattr(x, "dtype"):
             return self.pair(x, other)
         array, number = self.pair(other, x)
         return number, array
 
     def as_float(self, array: Array) -> Any:
-        """Return a floating-point or complex array itself, any other one in the default dtype."""
+        """Return a floating-point or complex array itself, and another array in the default
+        dtype.
+        """
         if self._dtypes[array.dtype].category < FLOAT:
             return array.astype(self._native_dtypes[get_default_dtype()])
         return array
@@ -179,7 +181,9 @@ def _keep(cache: dict[object, object], key: Sequence[object], value: Array) -> N
 
 
 class Precision:
-    """Which dtype a kernel computes in: float32 for half precision, int64 for sums of integers."""
+    """The dtype that a kernel computes in: float32 for half precision, int64 for sums of
+    integers.
+    """
 
     def __init__(self, capabilities: Capabilities) -> None:
         native = capabilities.native_dtypes
@@ -206,13 +210,15 @@ class Precision:
         self._cast = capabilities.compiled("arrays.cast", _cast)
 
     def converted(self, array: Array, native_dtype: NativeDtype) -> Any:
-        """Return an array in another dtype; of complex numbers the real part, unless as bools."""
+        """Return an array in another dtype. Complex numbers are converted to their real parts,
+        except for bools.
+        """
         if array.dtype in self.complex and native_dtype in self._real:
             array = discard_imaginary(array)
         return array if array.dtype == native_dtype else self._cast(array, native_dtype)
 
     def wide(self, value: Any) -> Any:
-        """Return an array of half precision in float32, anything else itself."""
+        """Return an array of half precision in float32, and other arrays unchanged."""
         if getattr(value, "dtype", None) in self.halves:
             return self._cast(value, self.single)
         return value
@@ -220,7 +226,7 @@ class Precision:
     def narrow(self, result: Array | None, own: Any) -> Any:
         """Return a result in the half-precision dtype `own` that was computed in float32.
 
-        None, and what is of another dtype, is returned itself.
+        None, and results of other dtypes, are returned unchanged.
         """
         return result if result is None or result.dtype != self.single else self._cast(result, own)
 

@@ -69,7 +69,7 @@ def common_dtype(tensors: tuple[TensorBase, ...], category: int = -1) -> dtype:
 
 
 def check_computes(op: Operator, computed: dtype) -> None:
-    """Refuse a dtype that no kernel of `op` computes in.
+    """Raise an error for a dtype that no kernel of `op` computes in.
 
     Raises
     ------
@@ -86,8 +86,8 @@ def check_computes(op: Operator, computed: dtype) -> None:
 
 
 def check_operands(op: Operator, key: int, common: dtype | None, computed: dtype | None) -> None:
-    """Refuse a call with `key` whose operands are of dtypes that `op` is not defined for; `common`
-    is their dtype and `computed` the one that they compute in, if the key says it.
+    """Raise an error for a call with `key` whose operands are of dtypes that `op` is not defined
+    for; `common` is their dtype and `computed` the one that they compute in, if the key says it.
 
     Raises
     ------
@@ -116,13 +116,13 @@ def operand_check(op: Operator) -> Callable[[TensorBase], None]:
 
 
 def check_alpha(op: Operator, values: Sequence[object]) -> None:
-    """Refuse a bool `alpha` beside operands that are not all bools; `values` are those of all
-    arguments.
+    """Raise an error for a bool `alpha` together with operands that are not all bools; `values` are
+    those of all arguments.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     given = dict(zip(op.schema._by_name, values, strict=True))
     operands = [given[name] for name in op.promote]
@@ -199,7 +199,7 @@ def promoter(
 
 
 def check_exact(op: Operator, tensors: tuple[TensorBase, ...]) -> None:
-    """Refuse operands of different dtypes.
+    """Raise an error for operands of different dtypes.
 
     Raises
     ------

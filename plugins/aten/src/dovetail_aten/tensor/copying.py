@@ -118,7 +118,9 @@ def _geometry(tensor: TensorBase) -> tuple[Any, ...]:
 
 
 def _refuse_lost(tensor: TensorBase) -> None:
-    """Refuse a tensor whose storage has become too small for it; there is none behind a wrapper."""
+    """Raise an error for a tensor whose storage has become too small for it; a wrapper has no
+    storage.
+    """
     if tensor.array.base is not None:
         tensor.array.refuse()
 
@@ -292,7 +294,7 @@ def _is_int(value: object) -> bool:
 
 
 def _expect(is_valid: bool, value: object, what: str) -> None:
-    """Refuse a value that no pickle of ours has."""
+    """Raise an error for a value that Dovetail's pickles do not contain."""
     if not is_valid:
         raise UnpicklingError(
             f"the pickle of a tensor is corrupt: {value!r:.60} is not its {what}. Pickle the "

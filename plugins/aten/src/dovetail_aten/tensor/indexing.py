@@ -330,7 +330,7 @@ def _without_leading_ones(value: Any, shape: tuple[int, ...] | None) -> Any:
 
 
 def _check_expandable(value: Any, shape: tuple[int, ...]) -> None:
-    """Refuse a value that does not broadcast to what it would replace."""
+    """Raise an error for a value that does not broadcast to the part that it replaces."""
     sizes = tuple(value.array.shape)
     extra = len(shape) - len(sizes)
     if extra < 0:

@@ -111,7 +111,7 @@ def watch(node: Node) -> Iterator[None]:
 
 
 def check_nan(node: Node, grads: Sequence[TensorBase | None]) -> None:
-    """Refuse a nan among `grads`, which `node` returned.
+    """Raise an error for a nan among `grads`, which `node` returned.
 
     Raises
     ------

@@ -136,8 +136,8 @@ def run_tensor_hooks(hooks: TensorHooks, grad: TensorBase | None) -> TensorBase 
 
 
 def check_hook_result(grad: TensorBase | None, result: object, hook: Callable[..., object]) -> None:
-    """Refuse a replacement that is not a tensor, has another shape, dtype or device, or replaces
-    no gradient.
+    """Raise an error for a replacement that is not a tensor, has another shape, dtype or device, or
+    replaces no gradient.
     """
     if not isinstance(result, TensorBase):
         raise TypeError(

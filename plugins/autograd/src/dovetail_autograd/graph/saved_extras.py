@@ -74,7 +74,7 @@ def change_extras(**changes: Any) -> None:
 
 
 def refuse_hooks(message: str) -> None:
-    """Refuse saved-tensor hooks in this task.
+    """Raise an error for saved-tensor hooks in this task.
 
     Unlike `change_extras` it does not make recording routes ask: there is nothing to do for them.
 

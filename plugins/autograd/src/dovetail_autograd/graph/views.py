@@ -165,8 +165,8 @@ def _move_retain_grad(tensor: TensorBase, old: Node | None) -> None:
 
 
 def check_inplace(tensor: TensorBase, any_requires_grad: bool) -> None:
-    """Refuse an in-place write to `tensor` that its graph cannot take; called in grad mode, before
-    anything is written.
+    """Raise an error for an in-place write to `tensor` that its graph does not allow; called in
+    grad mode, before anything is written.
 
     Parameters
     ----------

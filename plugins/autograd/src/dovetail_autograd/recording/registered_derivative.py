@@ -160,7 +160,7 @@ class NoteCustomViews(Step):
 
 
 def note_custom_views(output: object) -> None:
-    """Refuse writes in place, in grad mode, to the views among what a call returned."""
+    """Raise an error for writes in place, in grad mode, to views among the results of a call."""
     for tensor in tensors_among([output]):
         info = view_meta(tensor)
         if info is not None:

@@ -198,7 +198,7 @@ def _signed(step: Any) -> Step:
 
 
 def refuse_gradient(op: Operator, name: str, tensor: TensorBase) -> None:
-    """Refuse an argument that requires grad.
+    """Raise an error for an argument that requires grad.
 
     Raises
     ------
@@ -214,7 +214,9 @@ def refuse_gradient(op: Operator, name: str, tensor: TensorBase) -> None:
 
 
 def check_all_inplace(*written: TensorBase | Sequence[TensorBase | None] | None) -> None:
-    """Refuse in-place writes that the graphs of these tensors cannot take, as `check_inplace`."""
+    """Raise an error for in-place writes that the graphs of these tensors do not allow, like
+    `check_inplace`.
+    """
     for tensor in tensors_among(written):
         check_inplace(tensor, False)
 

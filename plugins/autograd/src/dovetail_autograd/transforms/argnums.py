@@ -106,7 +106,7 @@ def checked_outputs(call: str, output: object) -> tuple[list[TensorBase], Any]:
 
 
 def refuse_complex(name: str, tensors: Sequence[object], which: str) -> None:
-    """Refuse complex tensors, of which a Jacobian says nothing.
+    """Raise an error for complex tensors, whose Jacobian is not defined.
 
     Raises
     ------

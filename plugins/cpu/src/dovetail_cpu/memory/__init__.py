@@ -1,4 +1,4 @@
-"""Memory of arrays: aligned, shared between processes, and counted.
+"""Memory of arrays: aligned memory, memory shared between processes, and statistics.
 
 May import `parallel`.
 """

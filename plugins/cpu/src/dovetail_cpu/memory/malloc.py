@@ -17,31 +17,31 @@ _GREATEST: Final = (1 << 31) - 1
 
 
 class TunedMalloc(NamedTuple):
-    """What `tune_malloc` has set, in bytes."""
+    """The settings of `tune_malloc`, in bytes."""
 
     mmap_threshold: int
     trim_threshold: int
 
 
 def tune_malloc(mmap_threshold: int = 1 << 30, trim_threshold: int = 1 << 30) -> TunedMalloc:
-    """Let the allocator of this process keep the memory of large arrays for the next ones.
+    """Make the allocator of this process reuse the memory of large arrays.
 
-    Training gets faster, by up to three times where arrays are large and live shortly. The process
-    keeps up to `trim_threshold` bytes that it does not need. It holds for the whole process, also
-    for other libraries, and until its end.
+    Training with large, short-lived arrays becomes up to three times faster. The process keeps up
+    to `trim_threshold` unused bytes. The setting applies to the whole process, including other
+    libraries, until it ends.
 
     Parameters
     ----------
     mmap_threshold
-        Size in bytes from which an allocation gets pages of its own, which go back when it is
-        freed.
+        Size in bytes from which an allocation uses separate pages, which are returned to the system
+        when it is freed.
     trim_threshold
-        Free memory in bytes at the end of the heap that is kept.
+        Bytes of free memory to keep at the end of the heap.
 
     Returns
     -------
     TunedMalloc
-        What was set.
+        The settings.
 
     Raises
     ------

@@ -7,12 +7,12 @@ import os
 
 
 def nameless_file(size: int) -> int:
-    """Return the descriptor of a file in memory that is gone with its last descriptor.
+    """Return the descriptor of a file in memory, which is removed with its last descriptor.
 
     Raises
     ------
     OSError
-        If there is not so much memory.
+        If there is not enough memory.
     """
     if hasattr(os, "memfd_create"):
         handle = os.memfd_create("dovetail")

@@ -87,12 +87,12 @@ _number = _number_at_first()
 
 
 def get_num_threads() -> int:
-    """Return how many threads share the work of a kernel."""
+    """Return the number of threads of a kernel."""
     return _number
 
 
 def set_num_threads(number: int) -> None:
-    """Let `number` threads, at least 1, share the work of a kernel from now on."""
+    """Set the number of threads of kernels, at least 1."""
     global _number, _pool
     with _lock:
         before, _pool = _pool, None

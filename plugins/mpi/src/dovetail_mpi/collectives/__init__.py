@@ -1,1 +1,1 @@
-"""Collectives: what begins them, and what each kind of them does."""
+"""Collectives, by kind."""

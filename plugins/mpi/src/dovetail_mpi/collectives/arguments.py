@@ -1,4 +1,4 @@
-"""Checks of what collectives are given."""
+"""Checks of the arguments of collectives."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def for_members(function: F) -> F:
 
 
 def check_tensor(tensor: object, name: str) -> None:
-    """Refuse what is not a tensor."""
+    """Raise an error for anything except a tensor."""
     if not isinstance(tensor, dovetail.Tensor):
         raise TypeError(
             f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor but got "
@@ -53,7 +53,7 @@ def check_tensor(tensor: object, name: str) -> None:
 
 
 def check_tensors(tensors: object, name: str, count: int) -> None:
-    """Refuse what is not a list of `count` tensors."""
+    """Raise an error for anything except a list of `count` tensors."""
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(
             f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor] "
@@ -68,7 +68,7 @@ def check_tensors(tensors: object, name: str, count: int) -> None:
 
 
 def check_same(tensors: Sequence[dovetail.Tensor], other: dovetail.Tensor, name: str) -> None:
-    """Refuse tensors that differ from `other` in shape or dtype."""
+    """Raise an error for tensors that differ from `other` in shape or dtype."""
     for index, tensor in enumerate(tensors):
         if tensor.dtype is not other.dtype:
             raise ValueError(

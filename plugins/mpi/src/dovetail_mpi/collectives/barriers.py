@@ -1,4 +1,4 @@
-"""Processes that wait for each other: `barrier`, `monitored_barrier`."""
+"""Collectives that wait for all ranks: `barrier`, `monitored_barrier`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def barrier(
     device_ids: object = None,
     timeout: timedelta | None = None,
 ) -> Work | None:
-    """Return when all ranks have called this, at most after `timeout` (default: the group's).
+    """Wait until all ranks have called this function, at most for `timeout` (default: the timeout
+    of the group).
 
     `device_ids` is accepted for compatibility.
     """
@@ -34,9 +35,10 @@ def barrier(
 def monitored_barrier(
     group: Group = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
 ) -> None:
-    """Return when all ranks have called this; else the error names those that have not.
+    """Wait until all ranks have called this function; after the timeout, the error names the
+    missing ranks.
 
-    Every barrier here does: `wait_all_ranks` is accepted for compatibility.
+    `barrier` does the same. `wait_all_ranks` is accepted for compatibility.
     """
     assert group is not None
     work = Work(

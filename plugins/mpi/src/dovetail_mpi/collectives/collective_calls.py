@@ -1,4 +1,4 @@
-"""How a collective begins: what the families of them share."""
+"""Common parts of all collectives."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def unpack(tensors: Sequence[Tensor], room: Any) -> None:
 
 
 def check_parts(function: str, whole: Tensor, part: Tensor, count: int) -> None:
-    """Refuse a whole that is not `count` parts, joined or stacked."""
+    """Raise an error for a tensor that does not consist of `count` parts, joined or stacked."""
     check_same([whole.new_empty(())], part.new_empty(()), "output or input")
     joined = (part.shape[0] * count, *part.shape[1:]) if part.ndim else (count,)
     if tuple(whole.shape) not in (joined, (count, *part.shape)):

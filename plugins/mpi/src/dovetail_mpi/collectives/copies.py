@@ -1,7 +1,7 @@
-"""Collectives that copy tensors between ranks: `broadcast`, `gather`, `scatter` and their kin.
+"""Collectives that copy tensors between ranks: `broadcast`, `gather`, `scatter` and others.
 
-Each is begun without waiting (``async_op=True`` returns its `Work`), on the memory of the tensors
-themselves where they are contiguous and on the CPU.
+Each begins without waiting; ``async_op=True`` returns its `Work`. Contiguous tensors on the CPU are
+transferred without a copy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def broadcast(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Copy the tensor of rank `src` into those of all ranks, which have its shape and dtype."""
+    """Copy the tensor of rank `src` into the tensors of all ranks. All have the same shape and
+    dtype.
+    """
     check_tensor(tensor, "tensor")
     assert group is not None
     root = whole_rank(group, src, group_src, "src")
@@ -45,9 +47,9 @@ def broadcast(
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Collect the tensors of all ranks into `tensor_list`, one for each, by rank.
+    """Collect the tensors of all ranks into `tensor_list`, ordered by rank.
 
-    All have one shape and dtype; `all_gather_into_tensor` copies less.
+    All tensors have the same shape and dtype. `all_gather_into_tensor` copies less.
     """
     check_tensor(tensor, "tensor")
     assert group is not None
@@ -70,8 +72,8 @@ def all_gather(
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Collect the tensors of all ranks into one: joined along the first dimension, or stacked, as
-    the shape of `output_tensor` says.
+    """Collect the tensors of all ranks into one tensor. The shape of `output_tensor` determines
+    whether they are joined along the first dimension or stacked.
     """
     check_tensor(output_tensor, "output_tensor")
     check_tensor(input_tensor, "input_tensor")
@@ -95,7 +97,9 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Collect the tensors of all ranks into the `gather_list` of rank `dst`; others pass None."""
+    """Collect the tensors of all ranks into the `gather_list` of rank `dst`; the other ranks pass
+    None.
+    """
     check_tensor(tensor, "tensor")
     assert group is not None
     root = whole_rank(group, dst, group_dst, "dst")
@@ -144,7 +148,9 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Give each rank one tensor of `scatter_list`, which rank `src` alone has, in `tensor`."""
+    """Copy one tensor of the `scatter_list` of rank `src` into the `tensor` of each rank. Only rank
+    `src` passes a `scatter_list`.
+    """
     check_tensor(tensor, "tensor")
     assert group is not None
     root = whole_rank(group, src, group_src, "src")

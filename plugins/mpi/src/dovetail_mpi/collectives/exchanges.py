@@ -1,4 +1,4 @@
-"""Collectives in which every rank sends something to every other: `all_to_all`."""
+"""Collectives in which every rank sends a tensor to every other rank: `all_to_all`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ def all_to_all_single(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Split `input` along its first dimension, send part i to rank i, and join what comes, by rank.
+    """Split `input` along its first dimension, send part i to rank i, and join the received parts,
+    ordered by rank.
 
     Parameters
     ----------
     output, input : Tensor
-        Of one dtype, and of one shape but for the first dimension.
+        Tensors with the same dtype, and the same shape except for the first dimension.
     output_split_sizes, input_split_sizes : sequence of int, optional
-        How long the parts are; default: all are equal.
+        Sizes of the parts. Default: equal sizes.
     """
     check_tensor(output, "output")
     check_tensor(input, "input")
@@ -71,8 +72,8 @@ def all_to_all(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Send tensor i of `input_tensor_list` to rank i; that of rank i comes into tensor i of
-    `output_tensor_list`. Shapes may differ from pair to pair.
+    """Send tensor i of `input_tensor_list` to rank i, and receive from rank i into tensor i of
+    `output_tensor_list`. Different pairs of ranks may use different shapes.
     """
     assert group is not None
     check_tensors(output_tensor_list, "output_tensor_list", group.size())

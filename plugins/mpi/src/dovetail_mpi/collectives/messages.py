@@ -1,4 +1,4 @@
-"""Messages from one process to another: `send`, `recv`, and what begins them."""
+"""Messages from one process to another: `send`, `recv`, `isend`, `irecv`, `batch_isend_irecv`."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def isend(
     tag: int = 0,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Begin to send a tensor to rank `dst`; it may not be changed before `Work.wait` returns.
+    """Begin to send a tensor to rank `dst`. Do not modify the tensor before `Work.wait` returns.
 
     Parameters
     ----------
     tensor : Tensor
     dst, group_dst : int
-        The receiver: its rank among all processes, or in the group.
+        Rank of the receiver, among all processes or in the group.
     group : ProcessGroup, optional
     tag : int, default 0
-        What the receiver asks for.
+        The tag that the receiver passes.
     """
     check_tensor(tensor, "tensor")
     assert group is not None
@@ -69,13 +69,13 @@ def irecv(
     tag: int = 0,
     group_src: int | None = None,
 ) -> Work | None:
-    """Begin to receive into a tensor, which has the shape and dtype of what was sent.
+    """Begin to receive into a tensor with the shape and dtype of the sent tensor.
 
     Parameters
     ----------
     tensor : Tensor
     src, group_src : int, optional
-        The sender; default: any, which `Work.source_rank` tells afterwards.
+        Rank of the sender. Default: any rank; `Work.source_rank` returns it afterwards.
     group : ProcessGroup, optional
     tag : int, default 0
     """
@@ -117,7 +117,7 @@ def send(
     tag: int = 0,
     group_dst: int | None = None,
 ) -> None:
-    """Send a tensor, and return when it may be changed. As `isend`."""
+    """Send a tensor, like `isend`, and return when it may be modified."""
     work: Work | None = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
@@ -130,8 +130,8 @@ def recv(
     tag: int = 0,
     group_src: int | None = None,
 ) -> int:
-    """Receive into a tensor; return the rank of the sender among all processes, or -1 if this
-    process is not in the group. As `irecv`.
+    """Receive into a tensor, like `irecv`. Return the rank of the sender among all processes, or -1
+    if this process is not in the group.
     """
     work: Work | None = irecv(tensor, src, group, tag, group_src)
     if work is None:
@@ -141,14 +141,14 @@ def recv(
 
 
 class P2POp:
-    """A message to be begun by `batch_isend_irecv`.
+    """A message for `batch_isend_irecv`.
 
     Parameters
     ----------
     op : isend or irecv
     tensor : Tensor
     peer, group_peer : int
-        The other process: its rank among all, or in the group.
+        Rank of the other process, among all processes or in the group.
     group : ProcessGroup, optional
     tag : int, default 0
     """
@@ -177,7 +177,7 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work | None]:
-    """Begin several messages; return the work of each, in their order."""
+    """Begin several messages; return their works in the same order."""
     if not p2p_op_list or not all([isinstance(each, P2POp) for each in p2p_op_list]):
         raise ValueError("p2p_op_list should be a list of P2POp, with one at least")
     return [

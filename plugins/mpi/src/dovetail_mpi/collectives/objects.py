@@ -1,4 +1,6 @@
-"""Collectives on any Python objects, which travel pickled. Take them from processes you trust."""
+"""Collectives of any Python objects, which are pickled. Receive objects only from processes you
+trust.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def _objects(joined: Bytes, lengths: NDArray[np.int64]) -> list[Any]:
 
 @for_members
 def all_gather_object(object_list: list[object], obj: Any, group: Group = None) -> None:
-    """Collect an object of each rank into `object_list`, which has a place for each."""
+    """Collect an object of each rank into `object_list`, a list with one item per rank."""
     assert group is not None
     _check_places(object_list, "object_list", group.size())
     object_list[:] = gathered("all_gather_object", obj, group)
@@ -76,7 +78,7 @@ def gather_object(
     group: Group = None,
     group_dst: int | None = None,
 ) -> None:
-    """Collect an object of each rank into the list of rank `dst`; the others pass None."""
+    """Collect an object of each rank into the list of rank `dst`; the other ranks pass None."""
     assert group is not None
     root = whole_rank(group, dst, group_dst, "dst")
     here = group.rank() == root
@@ -141,7 +143,7 @@ def scatter_object_list(
     group: Group = None,
     group_src: int | None = None,
 ) -> None:
-    """Give each rank one object of the list of rank `src`, first in its output list."""
+    """Send each rank one object of the list of rank `src`, as the first item of its output list."""
     assert group is not None
     if not (scatter_object_output_list and isinstance(scatter_object_output_list, list)):
         raise ValueError(
@@ -195,7 +197,9 @@ def recv_object_list(
     device: DeviceLike | None = None,
     group_src: int | None = None,
 ) -> int:
-    """Receive the objects that rank `src` sends into a list of their number; return that rank."""
+    """Receive the objects of rank `src` into a list of the same length; return the rank of the
+    sender.
+    """
     assert group is not None
     peer = whole_rank(group, src, group_src, "src")
     length = np.empty(1, np.int64)

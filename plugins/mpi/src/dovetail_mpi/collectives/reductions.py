@@ -1,7 +1,7 @@
 """Collectives that combine the tensors of all ranks: `all_reduce`, `reduce`, `reduce_scatter`.
 
-Each is begun without waiting (``async_op=True`` returns its `Work`), on the memory of the tensors
-themselves where they are contiguous and on the CPU.
+Each begins without waiting; ``async_op=True`` returns its `Work`. Contiguous tensors on the CPU are
+transferred without a copy.
 """
 
 from __future__ import annotations
@@ -34,17 +34,18 @@ def all_reduce(
     Parameters
     ----------
     tensor : Tensor
-        Of one shape and dtype on all ranks; halves are combined as float32 and rounded once.
+        A tensor with the same shape and dtype on all ranks. Half-precision values are combined in
+        float32 and rounded once.
     op : ReduceOp, default ReduceOp.SUM
     group : ProcessGroup, optional
         Default: all processes.
     async_op : bool, default False
-        Return at once.
+        Whether to return at once.
 
     Returns
     -------
     Work or None
-        Work for `async_op`; wait for it before touching the tensor.
+        A Work if `async_op`: call its `wait` before using the tensor.
     """
     check_tensor(tensor, "tensor")
     assert group is not None
@@ -69,7 +70,7 @@ def all_reduce(
 def all_reduce_coalesced(
     tensors: Sequence[Tensor], op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False
 ) -> Any:
-    """Combine several tensors; as `all_reduce` of each."""
+    """Combine several tensors, like `all_reduce` of each."""
     assert group is not None
     check_tensors(tensors, "tensors", len(tensors))
     works = [all_reduce(tensor, op, group, True) for tensor in tensors]
@@ -90,7 +91,9 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Combine the tensors of all ranks on rank `dst`; the others keep theirs. As `all_reduce`."""
+    """Combine the tensors of all ranks on rank `dst`, like `all_reduce`. The tensors of other ranks
+    are unchanged.
+    """
     check_tensor(tensor, "tensor")
     assert group is not None
     root = whole_rank(group, dst, group_dst, "dst")
@@ -123,9 +126,9 @@ def reduce_scatter_tensor(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Combine the tensors `input` of all ranks; each rank gets the part of its number in `output`.
+    """Combine the tensors `input` of all ranks; each rank receives its part into `output`.
 
-    `input` is the parts joined along the first dimension, or stacked.
+    `input` contains the parts, joined along the first dimension or stacked.
     """
     check_tensor(output, "output")
     check_tensor(input, "input")
@@ -156,7 +159,9 @@ def reduce_scatter(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Combine lists of tensors, one for each rank; each rank gets the sum at its number."""
+    """Combine lists with one tensor per rank; each rank receives the combined tensor for its
+    number.
+    """
     check_tensor(output, "output")
     assert group is not None
     check_tensors(input_list, "input_list", group.size())

@@ -1,4 +1,4 @@
-"""One model on every rank, whose gradients are averaged while they are computed."""
+"""A copy of a model on every rank. Gradients are averaged during the backward."""
 
 from .buckets import GradBucket
 from .module import DistributedDataParallel

@@ -1,4 +1,4 @@
-"""Buckets: gradients that travel together, in the order in which a backward makes them."""
+"""Buckets: gradients that are averaged together, in the order of the backward."""
 
 from __future__ import annotations
 
@@ -102,9 +102,10 @@ def assigned(sizes: Sequence[tuple[int, Hashable]], limits: Sequence[int]) -> li
 
 
 class GradBucket:
-    """What a communication hook is given: the gradients of a bucket, not divided yet.
+    """The argument of a communication hook: the gradients of a bucket, before the division by the
+    number of ranks.
 
-    Made by `DistributedDataParallel`.
+    `DistributedDataParallel` creates it.
     """
 
     def __init__(self, index: int, bucket: Bucket, is_last: bool) -> None:
@@ -113,11 +114,11 @@ class GradBucket:
         self._is_last = is_last
 
     def index(self) -> int:
-        """Return which bucket it is, in the order in which they travel."""
+        """Return the number of the bucket, in the order of communication."""
         return self._index
 
     def buffer(self) -> Any:
-        """Return the flat tensor of all its gradients."""
+        """Return a flat tensor of all gradients of the bucket."""
         return self._bucket.flat
 
     @dovetail.no_grad()
@@ -130,9 +131,9 @@ class GradBucket:
         return list(self._bucket.views)
 
     def parameters(self) -> list[Parameter]:
-        """Return the parameters."""
+        """Return the parameters of the bucket."""
         return list(self._bucket.parameters)
 
     def is_last(self) -> bool:
-        """Return whether no other bucket comes after it."""
+        """Return whether this is the last bucket."""
         return self._is_last

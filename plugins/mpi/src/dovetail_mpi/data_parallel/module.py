@@ -1,4 +1,6 @@
-"""`DistributedDataParallel`: a module that every rank has, trained on the data of all."""
+"""`DistributedDataParallel`: a module with a copy on every rank, trained on the data of all
+ranks.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,8 @@ class DistributedDataParallel(Module, Joinable):
     """Runs ``module``, and averages its gradients over all ranks during the backward.
 
     The gradients are those of one process with the batches of all ranks joined, for a loss that is
-    a mean over equal batches. Parameters and buffers are those of rank 0 at first; buffers again
-    before each forward.
+    a mean over equal batches. The parameters and buffers of rank 0 are copied to the other ranks at
+    the start, and buffers before each forward.
 
     Parameters
     ----------
@@ -37,20 +39,22 @@ class DistributedDataParallel(Module, Joinable):
     device_ids : sequence, optional
         At most one device.
     broadcast_buffers : bool, default True
-        Whether buffers come from rank 0, at first and before each forward.
+        Whether buffers are copied from rank 0, at the start and before each forward.
     init_sync : bool, default True
-        Whether ranks compare their parameters, and take them from rank 0.
+        Whether ranks compare the names, shapes and dtypes of their parameters, and copy the values
+        of rank 0.
     process_group : ProcessGroup, optional
         Default: all processes.
     bucket_cap_mb : float, optional
-        Mebibytes of gradients that travel together. Default: 25, and 1 for the first.
+        Mebibytes of gradients in a bucket. Default: 25, and 1 for the first bucket.
     find_unused_parameters : bool, default False
-        Whether some parameters may get no gradient: the graph is searched after each forward. Those
-        that no rank uses keep their ``grad``.
+        Whether some parameters may get no gradient; the graph is then searched after each forward.
+        Parameters that no rank uses keep their ``grad``.
     gradient_as_bucket_view : bool, default False
-        Whether gradients are views of the memory that travels: a copy less, and half the memory.
+        Whether gradients are views of the buckets, which saves a copy and half of the memory.
     static_graph : bool, default False
-        Whether all iterations use the same parameters equally often: found out in the first.
+        Whether all iterations use the same parameters equally often; the first iteration determines
+        them.
     output_device, dim, check_reduction, device_mesh : optional
         Accepted for compatibility.
 
@@ -117,7 +121,7 @@ class DistributedDataParallel(Module, Joinable):
         )
 
     def _check_equal(self, named: list[tuple[str, Any]]) -> None:
-        """Refuse modules that differ from rank to rank."""
+        """Raise an error for modules that differ from rank to rank."""
         mine = [(name, tuple(each.shape), str(each.dtype)) for name, each in named]
         every = gathered("DistributedDataParallel: parameters", mine, self.process_group)
         for rank, theirs in enumerate(every):
@@ -198,9 +202,9 @@ class DistributedDataParallel(Module, Joinable):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Add up gradients on this rank: they are averaged in the first iteration after the block.
+        """Accumulate gradients on this rank; the first iteration after the block averages them.
 
-        Forward and backward of an iteration both belong into the block.
+        Call both the forward and the backward of an iteration in the block.
         """
         before = self.require_backward_grad_sync
         self.require_backward_grad_sync = False
@@ -216,20 +220,20 @@ class DistributedDataParallel(Module, Joinable):
         enable: bool = True,
         throw_on_early_termination: bool = False,
     ) -> Iterator[None]:
-        """Train on ranks that have different numbers of batches.
+        """A context manager for training on ranks with different numbers of batches.
 
-        A rank that comes to the end of the block takes part in the iterations of the others with
-        gradients of zero. After the block all have the parameters of a rank that came last.
+        A rank at the end of the block takes part in the iterations of the other ranks, with
+        gradients of zero. After the block, all ranks have the parameters of a rank that ended last.
 
         Parameters
         ----------
         divide_by_initial_world_size : bool, default True
-            Whether gradients are divided by the number of ranks, not of those that have batches
-            still.
+            Whether gradients are divided by the number of all ranks, instead of the ranks that
+            still have batches.
         enable : bool, default True
-            False if all ranks have as many batches: nothing is done.
+            Use False, which does nothing, if all ranks have the same number of batches.
         throw_on_early_termination : bool, default False
-            Whether all ranks raise RuntimeError as soon as one has no more batches.
+            Whether all ranks raise RuntimeError once one rank has no more batches.
         """
         if not enable:
             yield
@@ -243,7 +247,7 @@ class DistributedDataParallel(Module, Joinable):
             self.end_uneven_inputs()
 
     def end_uneven_inputs(self) -> None:
-        """Expect as many batches on all ranks again."""
+        """End `join`: all ranks have the same number of batches again."""
         self._uneven = None
         self.reducer.divisor = self.process_group.size()
 
@@ -259,38 +263,38 @@ class DistributedDataParallel(Module, Joinable):
 
     @property
     def join_process_group(self) -> ProcessGroup:
-        """The group that gradients are averaged in."""
+        """The process group that averages the gradients."""
         return self.process_group
 
     def shadow_iteration(self, syncs: bool, src: int) -> None:
-        """Take part in what the other ranks do in one iteration."""
+        """Take part in the collectives of one iteration of the other ranks."""
         if self.broadcast_buffers and self.require_backward_grad_sync:
             self._copy(self._buffers_to_copy(), src)
         if syncs:
             self.reducer.shadow()
 
     def take_state_of(self, src: int) -> None:
-        """Take parameters and buffers of rank `src` of the group."""
+        """Copy the parameters and buffers of rank `src` of the group."""
         self._copy_state(src)
 
     def register_comm_hook(self, state: object, hook: Callable[..., object]) -> None:
-        """Let a function average the gradients.
+        """Register a function that averages the gradients.
 
         Parameters
         ----------
         state : object
             Its first argument.
         hook : callable
-            Is called as ``hook(state, bucket)`` with a `GradBucket` that is full, on all ranks in
-            one order; returns a `Future` of the averaged flat tensor, such as
+            Called as ``hook(state, bucket)`` with a full `GradBucket`, in the same order on all
+            ranks. It returns a `Future` of the averaged flat tensor, such as
             ``all_reduce(bucket.buffer().div_(n), async_op=True).get_future()``.
 
         Raises
         ------
         TypeError
-            If it cannot be called.
+            If `hook` is not callable.
         RuntimeError
-            If there is one already.
+            If a hook is already registered.
         """
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")

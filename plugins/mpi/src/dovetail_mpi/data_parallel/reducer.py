@@ -1,4 +1,4 @@
-"""`Reducer`: averages gradients over ranks, while the backward that makes them goes on."""
+"""`Reducer`: averages gradients over ranks during the backward."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Reducer:
         self._is_armed = False
 
     def check_finished(self) -> None:
-        """Refuse another forward while gradients of the last backward are missing.
+        """Raise an error for another forward while gradients of the last backward are missing.
 
         Raises
         ------

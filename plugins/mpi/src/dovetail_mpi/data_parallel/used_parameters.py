@@ -1,4 +1,4 @@
-"""Finds the parameters that a graph leads to."""
+"""Find the parameters that a graph leads to."""
 
 from __future__ import annotations
 

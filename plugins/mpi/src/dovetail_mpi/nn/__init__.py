@@ -1,4 +1,4 @@
-"""``torch.distributed.nn``: collectives that gradients pass."""
+"""``torch.distributed.nn``: differentiable collectives."""
 
 from dovetail_kernel import publish
 

@@ -1,5 +1,5 @@
-"""Collectives that return new tensors and that gradients pass, each by the collective that is its
-transpose.
+"""Differentiable collectives that return new tensors. The derivative of each is its transposed
+collective.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Group = None) -> A
 
 
 def reduce(tensor: Tensor, dst: int, op: Any = ReduceOp.SUM, group: Group = None) -> Any:
-    """Return the sum, or the average, on rank `dst`; on the others a tensor without meaning."""
+    """Return the sum, or the average, on rank `dst`; undefined values on the other ranks."""
     chosen = member(group)
     root = whole_rank(chosen, dst, None, "dst")
     return _Reduce.apply(root, _linear("reduce", op), chosen, tensor)
@@ -46,24 +46,24 @@ def all_gather(tensor: Tensor, group: Group = None) -> Any:
 def reduce_scatter(
     output: Tensor, input_list: Sequence[Tensor], op: Any = ReduceOp.SUM, group: Group = None
 ) -> Any:
-    """Return the sum, or the average, over all ranks of the tensors at the number of this rank.
+    """Return the sum, or the average, of the tensors that all ranks pass for this rank.
 
-    `output` gives nothing but the shape; the sum is returned.
+    `output` only determines the shape.
     """
     stacked = dovetail.stack(list(input_list))
     return _ReduceScatter.apply(_linear("reduce_scatter", op), member(group), stacked)
 
 
 def gather(tensor: Tensor, dst: int = 0, group: Group = None) -> Any:
-    """Return the tensors of all ranks as a tuple on rank `dst`; zeros on the others."""
+    """Return the tensors of all ranks as a tuple on rank `dst`, and zeros on the other ranks."""
     chosen = member(group)
     return _Gather.apply(whole_rank(chosen, dst, None, "dst"), chosen, tensor).unbind(0)
 
 
 def scatter(tensors: Sequence[Tensor], src: int = 0, group: Group = None) -> Any:
-    """Return the tensor at the number of this rank in the list of rank `src`.
+    """Return the tensor for this rank in the list of rank `src`.
 
-    The others give a list of tensors of the same shapes.
+    The other ranks pass a list of tensors with the same shapes.
     """
     chosen = member(group)
     root = whole_rank(chosen, src, None, "src")
@@ -77,7 +77,7 @@ def all_to_all_single(
     input_split_sizes: Sequence[int] | None = None,
     group: Group = None,
 ) -> Any:
-    """Return what the ranks sent to this one, joined. `output` gives the shape."""
+    """Return the parts that the ranks sent to this rank, joined. `output` determines the shape."""
     shape = tuple(output.shape)
     return _AllToAll.apply(member(group), shape, output_split_sizes, input_split_sizes, input)
 
@@ -85,9 +85,9 @@ def all_to_all_single(
 def all_to_all(
     output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Group = None
 ) -> Any:
-    """Return the tensors that the ranks sent to this one, as a tuple.
+    """Return the tensors that the ranks sent to this rank, as a tuple.
 
-    `output_tensor_list` gives their shapes.
+    `output_tensor_list` determines their shapes.
     """
     came = [each.numel() for each in output_tensor_list]
     sent = [each.numel() for each in input_tensor_list]

@@ -1,4 +1,4 @@
-"""``torch.distributed.optim``: an optimizer whose state is divided among the ranks."""
+"""``torch.distributed.optim``: an optimizer that divides its state among the ranks."""
 
 from dovetail_kernel import publish
 

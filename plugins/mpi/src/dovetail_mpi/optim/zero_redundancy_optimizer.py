@@ -1,4 +1,4 @@
-"""`ZeroRedundancyOptimizer`: each rank keeps the state of its part of the parameters only."""
+"""`ZeroRedundancyOptimizer`: each rank stores the state of its part of the parameters."""
 
 from __future__ import annotations
 
@@ -21,35 +21,37 @@ ParamGroup = dict[str, Any]
 
 
 class ZeroRedundancyOptimizer(Optimizer, Joinable):
-    """An optimizer that updates, and has state for, the parameters of this rank; afterwards each
-    rank sends its parameters to the others.
+    """An optimizer that divides its parameters and their state among the ranks. Each rank updates
+    its parameters, and sends them to the other ranks.
 
-    The result is that of ``optimizer_class(params, **defaults)`` on each rank, for gradients that
-    are the same on all, as those of DistributedDataParallel are. The method is the first stage of
-    ZeRO (Rajbhandari and others, 2020, "ZeRO: Memory Optimizations Toward Training Trillion
-    Parameter Models"). Parameters are handed out whole, the largest of a group first, to the rank
-    that has the fewest elements so far; those of earlier groups stay where they are when a group is
-    added, and so does their state.
+    If gradients are equal on all ranks, as with DistributedDataParallel, the result equals
+    ``optimizer_class(params, **defaults)`` on each rank. The method is the first stage of ZeRO
+    (Rajbhandari and others, 2020, "ZeRO: Memory Optimizations Toward Training Trillion Parameter
+    Models"). Parameters are not split: each is assigned to the rank with the fewest elements so
+    far, the largest of a group first. When a group is added, the parameters of earlier groups and
+    their state stay on their ranks.
 
     Parameters
     ----------
     params : iterable of Tensor or of dict
         All parameters, in the same order on all ranks; floating dense tensors of one dtype.
     optimizer_class : type of Optimizer
-        What updates the parameters of a rank. Use one that treats each parameter alone.
+        The class that updates the parameters of a rank. It must update each parameter
+        independently.
     process_group : ProcessGroup, optional
         Default: all ranks.
     parameters_as_bucket_view : bool, default False
-        Make the parameters of a rank views of one vector, which is sent whole: fewer messages.
+        Whether the parameters of a rank are views of one vector, which is sent in one message.
     overlap_with_ddp : bool, default False
-        Has to be False.
+        Must be False.
     **defaults
         Options of `optimizer_class`.
 
     Raises
     ------
     TypeError
-        If parameters have several dtypes or are not floating, or `optimizer_class` is no optimizer.
+        If parameters have several dtypes or are not floating, or `optimizer_class` is not an
+        optimizer.
     NotImplementedError
         If `overlap_with_ddp` is True.
     ValueError
@@ -142,8 +144,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         )
 
     def add_param_group(self, param_group: ParamGroup) -> None:
-        """Add a group of parameters, which are handed out anew with the others; see
-        `Optimizer.add_param_group`. Call it on all ranks.
+        """Add a group of parameters, and assign them to ranks; see `Optimizer.add_param_group`.
+        Call it on all ranks.
         """
         super().add_param_group(param_group)
         if self._local is None:
@@ -157,7 +159,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     # -- steps -------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None, **options: Any) -> Any:
-        """Update this rank's parameters, send them to the others, and take theirs.
+        """Update this rank's parameters, send them to the other ranks, and receive theirs.
 
         Parameters
         ----------
@@ -191,7 +193,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     # -- ranks without inputs ----------------------------------------------------------------------
 
     def join_hook(self, **_: Any) -> JoinHook:
-        """Return the hook for a `Join`, behind that of the module whose gradients these are."""
+        """Return the hook for a `Join`. In `joinables`, the optimizer follows the module."""
         return _Steps(self)
 
     @property
@@ -201,14 +203,14 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     @property
     def join_process_group(self) -> ProcessGroup:
-        """The group that parameters are sent in."""
+        """The process group that exchanges the parameters."""
         return self.process_group
 
     # -- state -------------------------------------------------------------------------------------
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Collect the state of all ranks on the rank `to`, which counts in the group, for
-        `state_dict`. Call it on all ranks.
+        """Collect the state of all ranks for `state_dict`, on rank `to` of the group. Call it on
+        all ranks.
         """
         assert self._local is not None
         _copy_options(self.param_groups, self._local.param_groups)
@@ -223,14 +225,14 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self._all_state_dicts = places or []
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of all parameters as the optimizer's own ``state_dict`` would be with
-        all of them: it can be loaded by one, and by any number of ranks.
+        """Return the state of all parameters, in the format of the optimizer's own ``state_dict``.
+        A single optimizer and any number of ranks can load it.
 
         Raises
         ------
         RuntimeError
-            If `consolidate_state_dict` has not collected it on this rank: it is that of the last
-            time it did.
+            If `consolidate_state_dict` has not collected the state on this rank. The state is that
+            of its last call.
         """
         if not self._all_state_dicts:
             raise RuntimeError(
@@ -248,8 +250,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return result
 
     def load_state_dict(self, state_dict: Mapping[str, object]) -> None:
-        """Take the options of `state_dict`, and the state of this rank's parameters; see
-        `Optimizer.load_state_dict`. Call it on all ranks with the same.
+        """Load the options of `state_dict`, and the state of this rank's parameters; see
+        `Optimizer.load_state_dict`. Call it on all ranks with the same `state_dict`.
         """
         assert self._local is not None
         super().load_state_dict(state_dict)

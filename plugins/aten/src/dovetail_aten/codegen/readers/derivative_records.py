@@ -14,7 +14,7 @@ from .native_functions import NativeFunction
 
 @dataclass(frozen=True)
 class SavedValue:
-    """One value that a node keeps; the fields are those of
+    """One value that a node saves; the fields are those of
     `dovetail_dispatcher.table.derivative_formula.Saved`.
     """
 
@@ -68,24 +68,24 @@ class Derivative:
     inputs
         Differentiable arguments in schema order.
     list_inputs
-        Those of them that are lists of tensors.
+        The differentiable arguments that are lists of tensors.
     formulas
         One per input or group of inputs, in the order of the file.
     saved
-        What all formulas read.
+        The values that the formulas read.
     gradients
-        The parameters under which the bodies take their gradients: ``grad``, ``*grads``, or one
-        name per result.
+        The parameters of the bodies for their gradients: ``grad``, ``*grads``, or one name per
+        result.
     output_differentiability
-        Per result, or None where all are.
+        Whether each result is differentiable; None if all are.
     forward
         Forward formulas, at most one per result.
     refused
-        Tensor arguments that must not require grad: they have neither a formula nor the mark
+        Tensor arguments that must not require grad, since they have neither a formula nor the mark
         ``non_differentiable``.
     shares
-        Operator whose bodies this one runs, being written for it: a view, of its copy. None if it
-        has its own.
+        Operator whose bodies this operator uses, such as a view for its copy. None if it has its
+        own bodies.
     """
 
     function: NativeFunction
@@ -103,14 +103,12 @@ class Derivative:
 
     @property
     def has_array_body(self) -> bool:
-        """Whether every formula means the right thing over arrays."""
+        """Whether every formula is valid for arrays."""
         return all([formula.rewritten.arrays for formula in self.formulas])
 
     @property
     def has_real_body(self) -> bool:
-        """Whether there is an array body that can be simpler where all arguments, and hence the
-        results, are real.
-        """
+        """Whether there is an array body with a simpler form for real arguments and results."""
         function = self.function
         keeps_real = function.policies.shape == "matmul" or (
             function.policies.shape == "elementwise"

@@ -38,13 +38,14 @@ def read_derivatives(
     paths
         The YAML file, or those of the families in order.
     functions
-        Operators, as `read_native_functions` returns them.
+        The operators from `read_native_functions`.
     helpers
-        Names of helper functions that formulas may call; they get the operator namespace `k` first.
+        Names of helper functions that formulas may call; their first argument is the operator
+        namespace `k`.
     tensors_only
-        Those of them that do not work on arrays.
+        Helpers that do not work on arrays.
     operators
-        Base names of operators of other libraries that formulas may call.
+        Base names of other libraries' operators that formulas may call.
 
     Raises
     ------

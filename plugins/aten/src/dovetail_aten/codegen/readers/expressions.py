@@ -51,7 +51,7 @@ class Scope:
     helpers
         Names of helper functions, which take `k` first.
     tensors_only
-        Those of them that do not work on arrays.
+        Helpers that do not work on arrays.
     """
 
     tensors: Collection[str]

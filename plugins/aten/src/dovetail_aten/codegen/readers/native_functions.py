@@ -37,21 +37,21 @@ class NativeFunction:
     Attributes
     ----------
     schema
-        Parsed schema; its name carries the namespace.
+        Parsed schema; its name includes the namespace.
     text
         The schema as written, without namespace.
     variants
-        Of ``function`` and ``method``.
+        The variants, of ``function`` and ``method``.
     python_module
-        Submodule in which the function is public; ``""``: at the top.
+        Submodule of the public function; ``""`` means the main module.
     policies
-        Its shape, and what follows from it.
+        The policy of the shape, and its consequences.
     promotion, promote
-        Rules of dtypes; `promote` are the arguments that take part in promotion.
+        The rule for the dtype of the result, and the promoted arguments.
     refuses
-        Kinds of dtypes that it is not defined for.
+        Kinds of dtypes that the operator does not support.
     half
-        What it does not round to float16 or bfloat16 on the way: ``""``, ``"number"`` or
+        Intermediate values that are not rounded to float16 or bfloat16: ``""``, ``"number"`` or
         ``"single"``.
     composite
         ``(dispatch key, function name)`` of a composite kernel, or None.
@@ -62,7 +62,7 @@ class NativeFunction:
     where
         Line of the entry.
     old
-        Schemas of its deprecated overloads: they have its arguments in another order.
+        Schemas of its deprecated overloads, whose arguments have another order.
     copy_of
         Name with overload of the view operator whose result this operator copies, or None.
     """
@@ -85,12 +85,12 @@ class NativeFunction:
 
     @property
     def namespace(self) -> str:
-        """Such as ``aten``."""
+        """The namespace, such as ``aten``."""
         return self.schema.name.partition("::")[0]
 
     @property
     def base_name(self) -> str:
-        """Such as ``add``."""
+        """The base name, such as ``add``."""
         return self.schema.name.partition("::")[2]
 
     @property
@@ -106,12 +106,12 @@ class NativeFunction:
 
     @property
     def kind(self) -> str:
-        """What the operator table keeps of shape and tags."""
+        """The shape policy and tags in the operator table."""
         return kind_of(self.policies.shape, self.tags)
 
     @property
     def is_public(self) -> bool:
-        """Whether users see the function."""
+        """Whether the function is public."""
         if self.base_name.startswith("_"):
             return False
         derived = self.derived_from is not None and self.schema_kind == "inplace"
@@ -119,7 +119,7 @@ class NativeFunction:
 
     @property
     def schema_kind(self) -> SchemaKind:
-        """Functional, in-place, out or otherwise mutable."""
+        """The kind of schema: functional, in-place, out or otherwise mutable."""
         return schema_kind(self.schema)
 
 

@@ -338,7 +338,7 @@ def half_precision(entry: Entry, composite: str | None) -> str:
 def _refuse_of_composite(
     entry: Entry, key: str, composite: str | None, truth: str, instead: str
 ) -> None:
-    """Refuse a key that says how a kernel computes where the operator has none of its own."""
+    """Raise an error for a key that describes a kernel of an operator without its own kernel."""
     if composite is not None and composite != "Undefined":
         raise DeclarationError(
             entry.lines[key],

@@ -108,12 +108,12 @@ def scaled_dot_product_attention_math(
 
 
 def _check_operands(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
-    """Refuse operands that attention isn't defined for.
+    """Raise an error for operands that attention isn't defined for.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if min(query.ndim, key.ndim, value.ndim) < 2:
         raise RuntimeError(

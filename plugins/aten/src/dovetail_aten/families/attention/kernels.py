@@ -14,12 +14,13 @@ _NAME = "scaled_dot_product_attention_flash_attention"
 
 
 def check_attention(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float) -> None:
-    """Refuse what are not queries, keys and values of as many heads, and a mask for them.
+    """Raise an error for queries, keys and values with different numbers of heads, or another
+    invalid argument.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words where it refuses the same.
+        With PyTorch's message if it has one.
     """
     if (
         query.shape == key.shape == value.shape
@@ -68,7 +69,7 @@ def _spreads(shape: Sequence[int], whole: tuple[int, ...]) -> bool:
 
 
 def factor_of(query: Any, scale: float | None) -> float:
-    """Return the factor of the scores: `scale`, or one by the number of features."""
+    """Return the factor of the scores: `scale`, or a default from the number of features."""
     return _factor_by(query.shape[-1]) if scale is None else scale
 
 
@@ -93,8 +94,8 @@ class Attention(Family):
         attn_mask: Any = None,
         scale: float | None = None,
     ) -> tuple[Any, Any]:
-        """Return the means of values, and the logarithms of the sums of the powers of scores: 0
-        where a mask leaves a query no key.
+        """Return the weighted means of values, 0 for a query whose keys are all masked, and the
+        logarithms of the sums of exponentials of the scores.
         """
         check_attention(query, key, value, attn_mask, dropout_p)
         own, wide = query.dtype, self.precision.wide
@@ -127,9 +128,7 @@ class Attention(Family):
         scale: float | None,
         mask: Sequence[bool],
     ) -> tuple[Any, Any, Any, Any]:
-        """Return the gradients of queries, keys and values, and of the mask if `mask` asks for
-        it.
-        """
+        """Return the gradients of queries, keys, values and, depending on `mask`, of the mask."""
         own, wide = query.dtype, self.precision.wide
         grad, query, key, value = map(wide, (grad, query, key, value))
         xp, kernels = self.xp, self.table.kernels

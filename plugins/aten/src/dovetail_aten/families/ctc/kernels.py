@@ -24,7 +24,7 @@ class Alignments(Family):
     """
 
     def _check(self, log_probs: Array) -> None:
-        """Refuse dtypes that PyTorch has no loss of."""
+        """Raise an error for dtypes that PyTorch's loss does not support."""
         kind = self.dtypes[log_probs.dtype]
         if kind.category != FLOAT or kind.itemsize < 4:
             raise NotImplementedError(
@@ -33,7 +33,9 @@ class Alignments(Family):
             )
 
     def _check_labels(self, states: Array, classes: int) -> None:
-        """Refuse labels that are no classes; where arrays are lazy their lookup does."""
+        """Raise an error for labels that are not classes; for lazy arrays, their lookup raises
+        it.
+        """
         if self.lazy or not math.prod(states.shape):
             return
         least, greatest = int(self.xp.amin(states)), int(self.xp.amax(states))
@@ -204,12 +206,12 @@ def check_ctc(
     target_lengths: Lengths,
     blank: int,
 ) -> None:
-    """Refuse shapes and lengths that do not fit.
+    """Raise an error for shapes and lengths that are incompatible.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if len(shape) != 3:
         raise RuntimeError(

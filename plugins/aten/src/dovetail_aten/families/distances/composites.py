@@ -121,7 +121,7 @@ def _check_cdist(x1: Tensor, x2: Tensor, p: float, mode: int) -> None:
 
 
 def _check_operands(x1: Tensor, x2: Tensor) -> None:
-    """Refuse operands that cdist is not defined for."""
+    """Raise an error for operands that cdist is not defined for."""
     for name, x in (("X1", x1), ("X2", x2)):
         _refuse_numbers(name, x)
         if x.ndim < 2:

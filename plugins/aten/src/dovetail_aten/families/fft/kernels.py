@@ -32,8 +32,8 @@ class Fourier(Family):
 
     @operator("_fft_r2c")
     def fft_r2c(self, x: Any, dim: Sequence[int], normalization: int, onesided: bool) -> Any:
-        """Return the transform of real numbers along `dim`; `onesided`, only the frequencies of the
-        last one that are not negative.
+        """Return the transform of real numbers along `dim`; if `onesided`, only the nonnegative
+        frequencies of the last dimension.
         """
         if x.dtype not in self.precision.real_floats:
             raise RuntimeError(
@@ -50,8 +50,8 @@ class Fourier(Family):
 
     @operator("_fft_c2r")
     def fft_c2r(self, x: Any, dim: Sequence[int], normalization: int, last_dim_size: int) -> Any:
-        """Return the real numbers whose frequencies, those of the last dimension that are not
-        negative, are `x`.
+        """Return the real numbers with the frequencies `x`, which contains the nonnegative
+        frequencies of the last dimension.
         """
         self._check_complex(x)
         axes = some_axes(dim, x.ndim)

@@ -136,7 +136,9 @@ def nll_loss_forward(
 def _check_nll(
     in_dims: Dims, self: Any, target: TensorLike, weight: TensorLike | None, ignore_index: int
 ) -> None:
-    """Refuse shapes that do not fit, and classes that do not exist, as the operator does."""
+    """Raise an error for shapes that are incompatible, and classes that do not exist, like the
+    operator.
+    """
     shape, classes = logical_shape(self, in_dims[0]), logical_shape(target, in_dims[1])
     fits = classes in ((), (1,)) if len(shape) == 1 else classes == shape[:1]
     fits = fits and (weight is None or logical_shape(weight, in_dims[2]) == shape[-1:])

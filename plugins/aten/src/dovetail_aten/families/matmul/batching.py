@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def _check(call: Callable[..., object], ndims: tuple[int, ...], in_dims: Dims, *args: Any) -> None:
-    """Refuse samples of other dimensions than the operator takes, in its own words: their batch
-    might fit another.
+    """Raise an error for samples of other dimensions than the operator supports, with its own
+    message, since their batch could match another operator.
     """
     for value, dim, ndim in zip(args, in_dims, ndims, strict=False):
         if logical_ndim(value, dim) != ndim:

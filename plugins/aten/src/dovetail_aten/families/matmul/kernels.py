@@ -33,7 +33,7 @@ class MatrixProducts(Family):
         return xp.matmul(a, b)
 
     def _check_dtypes(self, a: Array, b: Array) -> None:
-        """Refuse factors of two dtypes."""
+        """Raise an error for factors of two dtypes."""
         if a.dtype != b.dtype:
             names = [self.dtypes[each.dtype].name for each in (a, b)]
             names = [_LETTERS.get(name, name) for name in names]
@@ -43,7 +43,7 @@ class MatrixProducts(Family):
             )
 
     def _check_matrices(self, a: Array, b: Array) -> None:
-        """Refuse what is not a matrix, and matrices that do not fit."""
+        """Raise an error for anything except matrices, and for incompatible matrices."""
         if a.ndim != 2 or b.ndim != 2:
             raise RuntimeError(
                 f"{'self' if a.ndim != 2 else 'mat2'} must be a matrix. Use matmul for other ranks."
@@ -56,7 +56,7 @@ class MatrixProducts(Family):
         self._check_dtypes(a, b)
 
     def _check_batches(self, a: Any, b: Any) -> None:
-        """Refuse what is not a batch of matrices, and batches that do not fit."""
+        """Raise an error for anything except batches of matrices, and for incompatible batches."""
         for name, each in (("batch1", a), ("batch2", b)):
             if each.ndim != 3:
                 raise RuntimeError(f"{name} must be a 3D tensor. Use matmul for other ranks.")
@@ -69,7 +69,7 @@ class MatrixProducts(Family):
         self._check_dtypes(a, b)
 
     def _check_vectors(self, name: str, a: Array, b: Array) -> None:
-        """Refuse what is not a vector, and vectors that do not fit."""
+        """Raise an error for anything except vectors, and for incompatible vectors."""
         if a.ndim != 1 or b.ndim != 1:
             raise RuntimeError(
                 f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors. Use matmul."
@@ -120,7 +120,7 @@ class MatrixProducts(Family):
         return self._product(x, mat2)
 
     def _check_matrix_vector(self, x: Array, vec: Array) -> None:
-        """Refuse a matrix and a vector that do not fit."""
+        """Raise an error for a matrix and a vector that are incompatible."""
         if x.ndim != 2 or vec.ndim != 1:
             raise RuntimeError(
                 f"vector + matrix @ vector expected, got 1, {x.ndim}, {vec.ndim}. Use matmul "
@@ -194,5 +194,5 @@ class MatrixProducts(Family):
 
     @helper("matmul")
     def matmul(self, x: Array, other: Any) -> Any:
-        """Return the product of two arrays that fit."""
+        """Return the matrix product of two arrays."""
         return self._product(x, other)

@@ -12,7 +12,7 @@ from ...kernel_support.geometry.border_geometry import bordered_sizes, sources_o
 
 
 class Borders(Family):
-    """Arrays with elements of their own before and after, or without some at the ends."""
+    """Padding with elements of the array, or cropping."""
 
     @operator("_bordered")
     @never_warns
@@ -29,7 +29,7 @@ class Borders(Family):
     def bordered_backward(
         self, grad_output: Any, pad: Sequence[int], mode: str, input_size: Sequence[int]
     ) -> Any:
-        """Return for each element the sum of what came from it."""
+        """Return, for each element, the sum of the gradients of its copies."""
         sizes = bordered_sizes(grad_output.shape, pad, input_size)
         made, first = grad_output, len(sizes) - len(pad) // 2
         for axis, places in enumerate(sources_of(sizes, tuple(pad), mode), first):

@@ -9,7 +9,7 @@ from dovetail_aten._generated import functions as F
 
 
 def _check_lines(name: str, self: Any, **numbers: Sequence[int]) -> None:
-    """Refuse what is not a batch of lines with channels, nor one of them."""
+    """Raise an error for anything except a line with channels or a batch of lines."""
     if self.ndim not in (2, 3):
         raise RuntimeError(
             f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "

@@ -105,7 +105,7 @@ def msort(self: Tensor) -> Any:
 
 
 def argwhere(self: Tensor) -> Any:
-    """Return the places of all elements that are not zero, one in each row."""
+    """Return the indices of the nonzero elements, one in each row."""
     return F.nonzero(self)
 
 

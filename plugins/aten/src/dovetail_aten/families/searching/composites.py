@@ -181,7 +181,7 @@ def segment_reduce(
 
 
 def _check_segments(name: str, bounds: Any, axis: int) -> None:
-    """Refuse bounds of segments that do not fit the data."""
+    """Raise an error for bounds of segments that do not match the data."""
     if bounds.dtype not in (int32, int64):
         raise NotImplementedError(
             f'"_segment_reduce_{name}_cpu_kernel1" not implemented for '

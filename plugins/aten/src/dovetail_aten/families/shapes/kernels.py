@@ -39,7 +39,7 @@ class Shapes(Family):
     @operator("clone")
     @never_warns
     def clone(self, x: Array, *, memory_format: MemoryFormat | None = None) -> Any:
-        """Return a copy, in the order of strides that `memory_format` says."""
+        """Return a copy, in the order of strides of `memory_format`."""
         return (
             self.capabilities.clone(x)
             if memory_format is None
@@ -65,8 +65,8 @@ class Shapes(Family):
         memory_format: MemoryFormat | None = None,
         **options: Any,
     ) -> Any:
-        """Return a copy in another dtype or memory format; of complex numbers the real part in a
-        real dtype.
+        """Return a copy in another dtype or memory format; complex numbers are converted to their
+        real parts in a real dtype.
         """
         if dtype is None or dtype == x.dtype:
             return self._arranged(x, memory_format)
@@ -83,8 +83,8 @@ class Shapes(Family):
     @operator("copy_")
     @never_warns
     def copy_(self, x: Array, src: Array, non_blocking: bool = False) -> Any:
-        """Return `src`: what copy_ writes. It is never a lone number, which broadcast memory takes
-        of fill_ alone.
+        """Return `src`: the values of copy_. It is never a single number, which only fill_ can
+        write to broadcast memory.
         """
         src = self._readable_as(x.dtype, src)
         return src if src.ndim or not x.ndim else src[None]
@@ -92,13 +92,13 @@ class Shapes(Family):
     @operator("fill_.Scalar")
     @never_warns
     def fill_number(self, x: Array, value: Scalar) -> Any:
-        """Return the number `value` in the dtype of `x`: what fill_ writes."""
+        """Return the number `value` in the dtype of `x`: the value of fill_."""
         return self.numbers.fitting(x, value)
 
     @operator("fill_.Tensor")
     @never_warns
     def fill(self, x: Array, value: Array) -> Any:
-        """Return the 0-d array `value`: what fill_ writes."""
+        """Return the 0-d array `value`: the value of fill_."""
         if value.ndim:
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
@@ -109,13 +109,13 @@ class Shapes(Family):
     @operator("zero_")
     @never_warns
     def zero_(self, x: Array) -> Any:
-        """Return 0: what zero_ writes."""
+        """Return 0: the value of zero_."""
         return self.numbers.like(x, 0)
 
     @operator("_local_scalar_dense")
     @never_warns
     def local_scalar_dense(self, x: Any) -> Any:
-        """Return the one element as a Python number. Looks at values: that is what it is for."""
+        """Return the single element as a Python number, which reads its value."""
         if x.size != 1:
             raise RuntimeError(
                 f"a Tensor with {x.size} elements cannot be converted to Scalar. Select one, "
@@ -183,7 +183,7 @@ class Shapes(Family):
     @operator("flip")
     @never_warns
     def flip(self, x: Array, dims: Sequence[int]) -> Any:
-        """Return a copy that runs backwards along `dims`."""
+        """Return a copy reversed along `dims`."""
         axes = wrap_dims(dims, x.ndim) if dims else ()
         key = tuple([slice(None, None, -1) if axis in axes else _ALL for axis in range(x.ndim)])
         # Copied in C order: tensors have no negative strides.
@@ -192,7 +192,7 @@ class Shapes(Family):
     @operator("roll")
     @never_warns
     def roll(self, x: Array, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Any:
-        """Return a copy shifted along `dims`, with what leaves one end put in at the other."""
+        """Return a copy shifted along `dims`; elements that leave one end enter at the other."""
         shifts = (shifts,) if isinstance(shifts, int) else shifts
         dims = (dims,) if isinstance(dims, int) else dims
         if not shifts:
@@ -248,8 +248,8 @@ class Shapes(Family):
     @operator("constant_pad_nd")
     @never_warns
     def constant_pad_nd(self, x: Array, pad: Sequence[int], value: Scalar = 0) -> Any:
-        """Return a copy with `value` around it; negative padding cuts off. Pairs of `pad` are of
-        the last dimensions first.
+        """Return a copy padded with `value`; negative padding crops. The pairs of `pad` begin with
+        the last dimension.
         """
         if len(pad) % 2:
             raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")

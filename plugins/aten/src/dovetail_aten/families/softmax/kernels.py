@@ -28,7 +28,7 @@ class Softmax(Family):
 
     @operator("_softmax")
     def softmax(self, x: Array, dim: int, half_to_float: bool) -> Any:
-        """Return ``exp(x) / sum(exp(x))`` along `dim`, with the maximum taken out."""
+        """Return ``exp(x) / sum(exp(x))`` along `dim`, computed relative to the maximum."""
         return self._forward("softmax", self._softmax_of, x, dim, half_to_float)
 
     @operator("_safe_softmax")
@@ -40,7 +40,7 @@ class Softmax(Family):
 
     @operator("_log_softmax")
     def log_softmax(self, x: Array, dim: int, half_to_float: bool) -> Any:
-        """Return ``x - log(sum(exp(x)))`` along `dim`, with the maximum taken out."""
+        """Return ``x - log(sum(exp(x)))`` along `dim`, computed relative to the maximum."""
         return self._forward("log_softmax", self._log_softmax_of, x, dim, half_to_float)
 
     @operator("_softmax_backward_data")
@@ -89,7 +89,7 @@ class Softmax(Family):
         )
 
     def _refuse(self, name: str, own: NativeDtype, half_to_float: bool) -> None:
-        """Refuse a dtype that softmax is not computed in."""
+        """Raise an error for a dtype that softmax is not computed in."""
         if own not in self._full and own not in self.precision.halves:
             raise NotImplementedError(
                 f'"{name}_lastdim_kernel_impl" not implemented for '

@@ -37,12 +37,12 @@ def window_count(size_along: int, dim: int, size: int, step: int) -> int:
 
 
 def check_source(src: Any, shape: Sequence[int]) -> None:
-    """Refuse what is written into a part of another shape.
+    """Raise an error for values that do not have the shape of the part to replace.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if tuple(src.shape) != tuple(shape):
         raise RuntimeError(
@@ -52,12 +52,12 @@ def check_source(src: Any, shape: Sequence[int]) -> None:
 
 
 class Windows(Family):
-    """Windows of a dimension, and arrays with a part of them replaced."""
+    """Windows of a dimension, and arrays with a replaced part."""
 
     @operator("unfold")
     def unfold(self, x: Any, dimension: int, size: int, step: int) -> Any:
-        """Return a view of all windows of `size` elements along `dimension`, `step` apart; what is
-        in a window becomes the last dimension.
+        """Return a view of all windows of `size` elements along `dimension`, `step` apart; the
+        elements of a window become the last dimension.
         """
         axis = wrap_dim(dimension, x.ndim)
         if not x.ndim:
@@ -76,7 +76,7 @@ class Windows(Family):
     def unfold_backward(
         self, grad_in: Array, input_sizes: Sequence[int], dim: int, size: int, step: int
     ) -> Any:
-        """Return the gradient of `unfold`: the sum for every element over its windows."""
+        """Return the gradient of `unfold`: the sum over the windows of each element."""
         xp = self.xp
         if not input_sizes:
             return xp.reshape(self.unfold_backward(grad_in[None], (1,), dim, size, step), ())
@@ -107,7 +107,7 @@ class Windows(Family):
 
     @operator("select_scatter")
     def select_scatter(self, x: Array, src: Array, dim: int, index: int) -> Any:
-        """Return a copy with `src` for the slice `index` along `dim`."""
+        """Return a copy with `src` in the slice `index` along `dim`."""
         if not x.ndim:
             raise IndexError("select() cannot be applied to a 0-dim tensor. Use clone() of src.")
         axis = wrap_dim(dim, x.ndim)
@@ -130,7 +130,7 @@ class Windows(Family):
         end: int | None = None,
         step: int = 1,
     ) -> Any:
-        """Return a copy with `src` for ``[start:end:step]`` along `dim`."""
+        """Return a copy with `src` in ``[start:end:step]`` along `dim`."""
         if not x.ndim:
             raise IndexError("slice() cannot be applied to a 0-dim tensor. Use clone() of src.")
         if step <= 0:
@@ -145,7 +145,7 @@ class Windows(Family):
     def diagonal_scatter(
         self, x: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
     ) -> Any:
-        """Return a copy with `src` for a diagonal."""
+        """Return a copy with `src` on a diagonal."""
         xp = self.xp
         first, second = wrap_dim(dim1, x.ndim), wrap_dim(dim2, x.ndim)
         if first == second:
@@ -170,7 +170,7 @@ class Windows(Family):
         stride: Sequence[int],
         storage_offset: int | None = None,
     ) -> Any:
-        """Return a copy with `src` for the part of memory with these sizes, strides and offset."""
+        """Return a copy with `src` in the part of memory with these sizes, strides and offset."""
         xp, capabilities = self.xp, self.capabilities
         if shares_places(x.shape, capabilities.strides(x)):
             x = capabilities.contiguous(x)

@@ -18,7 +18,7 @@ class PlacesAlong(Family):
     """Checks of index vectors and index arrays along a dimension."""
 
     def _check_vector(self, name: str, index: Array) -> None:
-        """Refuse an index that is not a vector of int32 or int64."""
+        """Raise an error for an index that is not a vector of int32 or int64."""
         if index.ndim > 1:
             raise IndexError(
                 f"{name}(): Index is supposed to be a vector, but has {index.ndim} dimensions"
@@ -50,8 +50,8 @@ class PlacesAlong(Family):
     def _check_slices(
         self, name: str, x: Array, dim: int, index: Array, source: Array
     ) -> tuple[int, Any]:
-        """Refuse slices of `source` that cannot be combined with those of `x` at `index`; return
-        the dimension, counted from 0, and the index as a vector.
+        """Raise an error for slices of `source` that cannot be combined with those of `x` at
+        `index`; return the dimension, counted from 0, and the index as a vector.
         """
         self._check_vector(name, index)
         axis = wrap_dim(dim, x.ndim)

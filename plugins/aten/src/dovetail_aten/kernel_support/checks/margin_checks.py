@@ -11,7 +11,7 @@ from ...typing import Array, TensorLike
 
 
 def _check_scores(name: str, x: TensorLike, own: dtype) -> None:
-    """Refuse what are not scores of classes, or a batch of them."""
+    """Raise an error for arguments other than scores of classes or a batch of them."""
     if x.ndim > 2 or 0 in x.shape[-1:]:
         raise RuntimeError(
             "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
@@ -33,12 +33,13 @@ def _check_places(places: dtype) -> None:
 def check_classes(
     x: Array, target: Any, weight: Any, p: Any, own: dtype, places: dtype, of_weight: dtype | None
 ) -> tuple[int, int]:
-    """Refuse what multi_margin_loss does not take; return the numbers of samples and of classes.
+    """Raise an error for arguments that multi_margin_loss does not support; return the numbers of
+    samples and of classes.
 
     Raises
     ------
     RuntimeError, NotImplementedError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if p not in (1, 2):
         raise RuntimeError(f"only p == 1 and p == 2 supported, got {p}. Give one of them.")
@@ -67,13 +68,13 @@ def check_classes(
 
 
 def check_labels(x: Any, target: TensorLike, own: dtype, places: dtype) -> tuple[int, int]:
-    """Refuse what multilabel_margin_loss does not take; return the numbers of samples and of
-    classes.
+    """Raise an error for arguments that multilabel_margin_loss does not support; return the numbers
+    of samples and of classes.
 
     Raises
     ------
     RuntimeError, NotImplementedError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     _check_scores("multilabel_margin_loss_forward_out_frame", x, own)
     shape = tuple(x.shape)
@@ -92,12 +93,12 @@ def out_of_range(count: int) -> RuntimeError:
 
 
 def check_pdist(x: Array, p: float, own: dtype) -> None:
-    """Refuse what pdist does not take.
+    """Raise an error for arguments that pdist does not support.
 
     Raises
     ------
     RuntimeError, NotImplementedError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if x.ndim != 2:
         raise RuntimeError(

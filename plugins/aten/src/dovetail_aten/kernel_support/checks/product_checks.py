@@ -8,7 +8,7 @@ from ...typing import Array
 
 
 def check_expandable(array: Array, shape: Sequence[int]) -> None:
-    """Refuse an addend that does not expand to the shape of the product.
+    """Raise an error for an addend that does not expand to the shape of the product.
 
     Raises
     ------

@@ -7,12 +7,12 @@ from typing import Any
 
 
 def check_range(start: Any, end: Any, step: Any) -> None:
-    """Refuse a range of complex numbers, and one that never ends.
+    """Raise an error for a range of complex numbers, and one that never ends.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     for number in (start, end, step):
         if isinstance(number, complex):

@@ -34,12 +34,12 @@ def strides_in_order(shape: Sequence[int], order: Sequence[int]) -> tuple[int, .
 
 
 def check_physical_layout(size: Sequence[int], physical_layout: Sequence[int]) -> None:
-    """Refuse an order of dimensions in memory that does not name each of them once.
+    """Raise an error for an order of dimensions in memory that does not name each of them once.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     ndim = len(size)
     if len(physical_layout) != ndim:

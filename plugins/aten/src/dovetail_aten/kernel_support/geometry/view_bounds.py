@@ -25,7 +25,7 @@ def shares_places(size: Sequence[int], stride: Sequence[int]) -> bool:
 
 
 def repeats_places(size: Sequence[int], stride: Sequence[int]) -> bool:
-    """Return whether a view by strides shows some element at several places."""
+    """Return whether a strided view contains an element several times."""
     if 0 in size:
         return False
     steps = sorted((step, length) for length, step in zip(size, stride, strict=True) if length > 1)
@@ -44,7 +44,8 @@ def repeats_places(size: Sequence[int], stride: Sequence[int]) -> bool:
 
 
 def check_strides(size: Sequence[int], stride: Sequence[int], itemsize: int) -> None:
-    """Refuse sizes and strides that describe no tensor, or one that no address reaches.
+    """Raise an error for sizes and strides that describe no tensor, or one beyond the address
+    space.
 
     Raises
     ------
@@ -79,7 +80,7 @@ def check_strides(size: Sequence[int], stride: Sequence[int], itemsize: int) -> 
 def check_view_bounds(
     size: Sequence[int], stride: Sequence[int], offset: int, itemsize: int, nbytes: int
 ) -> None:
-    """Refuse a view that shows anything beyond the memory it is taken of.
+    """Raise an error for a view that exceeds its memory.
 
     Parameters
     ----------

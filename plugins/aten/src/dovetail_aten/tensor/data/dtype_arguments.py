@@ -33,7 +33,7 @@ def as_dtype(value: Any, function: str) -> dtype | None:
 
 
 def check_number(value: Any, wanted: dtype) -> None:
-    """Refuse a number that `wanted` cannot hold.
+    """Raise an error for a number that `wanted` cannot hold.
 
     Raises
     ------

@@ -75,7 +75,7 @@ def from_host(array: Any) -> Tensor:
 
 @lru_cache(1024)
 def _check_strides(strides: tuple[int, ...], itemsize: int) -> None:
-    """Refuse strides that tensors do not have. Raises as `from_numpy`."""
+    """Raise an error for strides that tensors do not have. Raises as `from_numpy`."""
     if strides and min(strides) < 0:
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative "

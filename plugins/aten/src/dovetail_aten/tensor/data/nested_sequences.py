@@ -107,7 +107,7 @@ def _scalar_dtypes(numbers: list[Any]) -> set[dtype] | None:
 
 
 def check_numbers(numbers: list[Any], wanted: dtype, category: int) -> None:
-    """Refuse integers beyond 64 bits, and numbers that an integer dtype cannot hold."""
+    """Raise an error for integers beyond 64 bits, and numbers that an integer dtype cannot hold."""
     if not numbers or (category == 2 and wanted.category != 1):
         return
     low, high = min(numbers), max(numbers)

@@ -44,7 +44,7 @@ def unique(
     Raises
     ------
     IndexError
-        If there is no such dimension.
+        If the dimension does not exist.
     RuntimeError
         If slices have no elements.
     """

@@ -1,4 +1,4 @@
-"""Hooks that average a bucket as it is, or in half the bytes."""
+"""Hooks that average a bucket, in its dtype or in half precision."""
 
 from __future__ import annotations
 

@@ -72,8 +72,8 @@ class GatedUnits(Choosing):
     @operator("glu_backward")
     @widened
     def glu_backward(self, grad_output: Array, x: Array, dim: int) -> Any:
-        """Return the gradient of `glu`: with s the sigmoid, of the first half ``grad * s``, of the
-        second ``grad * value * s * (1 - s)``.
+        """Return the gradient of `glu`: with the sigmoid s, ``grad * s`` for the first half, and
+        for the second ``grad * value * s * (1 - s)``.
         """
         xp = self.xp
         axis, value, sigmoid = self._halves("glu_backward_cpu", x, dim)

@@ -68,7 +68,7 @@ class HardActivations(Choosing):
     @operator("softshrink")
     @widened
     def softshrink(self, x: Array, lambd: float = 0.5) -> Any:
-        """Return `x` moved towards 0 by `lambd`, and 0 where that would go past it."""
+        """Return `x` moved towards 0 by `lambd`, stopping at 0."""
         xp = self.xp
         self.check_float("softshrink_check", x)
         greatest = self.capabilities.finfo(x.dtype)[1]
@@ -84,7 +84,7 @@ class HardActivations(Choosing):
 
     @operator("hardshrink_backward", "softshrink_backward")
     def shrink_backward(self, grad_output: Array, x: Array, lambd: Scalar) -> Any:
-        """Return the gradient of `hardshrink` and of `softshrink`, which passes beyond the
+        """Return the gradient of `hardshrink` and of `softshrink`, which is nonzero outside the
         bounds.
         """
         self.check_float("shrink_backward_cpu", x)

@@ -25,7 +25,7 @@ class Rectifiers(Choosing):
         self._zeros_of_relu = PerDtype(self._zero_of_relu)
 
     def define_in(self, kernel: KernelTable) -> None:
-        """Define the kernels; elu has a form of its own for its default factors."""
+        """Define the kernels; elu has a separate form for its default factors."""
         super().define_in(kernel)
         kernel("elu", self.elu, fast_path=self.plain_elu)
 
@@ -71,7 +71,7 @@ class Rectifiers(Choosing):
         return self._keep(xp.logical_not(xp.less_equal(x, bound)), grad_output)
 
     def _check_hardtanh(self, own: Any, min_val: Any, max_val: Any) -> None:
-        """Refuse bools, and negative limits of unsigned integers."""
+        """Raise an error for bools, and negative limits of unsigned integers."""
         if own == self.xp.bool_:
             raise NotImplementedError(
                 "Bool inputs not supported for hardtanh. Convert the tensor first."
@@ -96,7 +96,7 @@ class Rectifiers(Choosing):
     def hardtanh_backward(
         self, grad_output: Array, x: Array, min_val: Scalar, max_val: Scalar
     ) -> Any:
-        """Return the gradient of `hardtanh`, which passes strictly between the limits."""
+        """Return the gradient of `hardtanh`, which is nonzero strictly between the limits."""
         xp = self.xp
         if min_val == -1 and max_val == 1:
             outside = xp.greater_equal(xp.absolute(x), self._ones[x.dtype])
@@ -120,7 +120,9 @@ class Rectifiers(Choosing):
         )
 
     def _check_invertible(self, name: str, slope: Any) -> None:
-        """Refuse a negative slope where the input is to be told from the result."""
+        """Raise an error for a negative slope if the sign of the input is determined from the
+        result.
+        """
         if not slope >= 0:
             raise RuntimeError(
                 f"In-place {name} backward calculation is triggered with a negative slope which "

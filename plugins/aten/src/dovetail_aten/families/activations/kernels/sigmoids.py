@@ -31,7 +31,7 @@ class Sigmoids(Choosing):
         self._of_slope = self._constants(2 * _TANH_SCALE, 6 * _TANH_SCALE * _TANH_CUBIC)
 
     def define_in(self, kernel: KernelTable) -> None:
-        """Define the kernels; the exact gelu is a form of its own."""
+        """Define the kernels; the exact gelu has a separate form."""
         super().define_in(kernel)
         kernel("gelu", self.gelu, fast_path=self.exact_gelu)
 
@@ -125,8 +125,8 @@ class Sigmoids(Choosing):
     @operator("log_sigmoid_forward")
     @widened
     def log_sigmoid_forward(self, x: Array) -> tuple[Any, Any]:
-        """Return ``log(sigmoid(x))`` as ``min(x, 0) - log1p(exp(-abs(x)))``, and that power for
-        backward.
+        """Return ``log(sigmoid(x))`` as ``min(x, 0) - log1p(exp(-abs(x)))``, and the exponential
+        for backward.
         """
         xp = self.xp
         self.check_float("log_sigmoid_cpu", x)

@@ -28,9 +28,9 @@ class Convolutions(SlidingWindows):
         spread      x[c, q] = sum of w[o, c, k] y[o, p] where p + k = q
         weighed     w[o, c, k] = sum of y[o, p] x[c, p + k]
 
-    In memory images come first and groups next, as in input and result: every image and group is a
-    product of matrices, and nothing has to change places. A group of one channel has next to
-    nothing to multiply: there each place of the window is one product of elements.
+    Images and groups are the first dimensions in memory, as in input and result: each image and
+    group is a product of matrices, without a permutation. For groups of one channel, each place of
+    the window is an elementwise product.
     """
 
     @operator("convolution")
@@ -46,8 +46,8 @@ class Convolutions(SlidingWindows):
         output_padding: Sequence[int],
         groups: int,
     ) -> Any:
-        """Return the cross-correlation of `input` with `weight`, plus `bias`; transposed: what is
-        its gradient with respect to the input, taken for an operator of its own.
+        """Return the cross-correlation of `input` with `weight`, plus `bias`; if transposed, the
+        gradient of a convolution with respect to its input.
         """
         self._check_dtypes(input, weight, bias)
         windows, _ = convolution_of(
@@ -87,7 +87,7 @@ class Convolutions(SlidingWindows):
         groups: int,
         output_mask: Sequence[bool],
     ) -> tuple[Any, Any, Any]:
-        """Return the gradients of input, weight and bias that `output_mask` asks for."""
+        """Return the gradients of input, weight and bias that `output_mask` selects."""
         windows, shape = convolution_of(
             input, weight, None, stride, padding, dilation, transposed, output_padding, groups
         )

@@ -194,12 +194,12 @@ def _check_output_padding(
 
 
 def check_convolution_dtypes(input: DType, weight: DType, bias: DType | None) -> None:
-    """Refuse a weight or bias of another dtype than the input.
+    """Raise an error for a weight or bias of another dtype than the input.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     for name, own in (("weight", weight), ("bias", bias)):
         if own is not None and own is not input:

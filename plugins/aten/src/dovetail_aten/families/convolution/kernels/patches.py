@@ -26,7 +26,7 @@ class Patches(SlidingWindows):
         padding: Sequence[int],
         stride: Sequence[int],
     ) -> Any:
-        """Return the patches that a window passes over, one column each."""
+        """Return the patches of all positions of a window, one per column."""
         return self._columns(x, blocks_of(x.shape, kernel_size, dilation, padding, stride))
 
     def _columns(self, x: Any, windows: Sequence[Window]) -> Any:
@@ -50,7 +50,7 @@ class Patches(SlidingWindows):
         padding: Sequence[int],
         stride: Sequence[int],
     ) -> Any:
-        """Return images of `output_size` where every element is the sum of the patches over it."""
+        """Return images of `output_size`, in which patches are added."""
         windows = folded_blocks_of(x.shape, output_size, kernel_size, dilation, padding, stride)
         return self._images(x, windows)
 

@@ -52,7 +52,7 @@ def _check(name: str, argument: str, shape: Sequence[int], factor: int) -> None:
 
 
 def check_channel_shuffle(shape: Sequence[int], groups: int) -> None:
-    """Refuse channels that do not make `groups`.
+    """Raise an error for channels that do not make `groups`.
 
     Raises
     ------

@@ -40,12 +40,12 @@ def range_length(start: Any, end: Any, step: Any, wanted: dtype) -> int:
 
 
 def check_bounds(function: str, start: int, end: int, wanted: dtype) -> None:
-    """Refuse complex bounds of real numbers.
+    """Raise an error for complex bounds of real numbers.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if not wanted.is_complex and (isinstance(start, complex) or isinstance(end, complex)):
         raise RuntimeError(

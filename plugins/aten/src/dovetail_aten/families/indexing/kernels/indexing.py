@@ -84,7 +84,9 @@ class Indexing(Family):
     @operator("index.Tensor")
     @never_warns
     def index(self, x: Array, indices: Sequence[object]) -> Any:
-        """Return the elements at `indices`, one for each dimension; None takes all of it."""
+        """Return the elements at `indices`, one index for each dimension; None means the whole
+        dimension.
+        """
         if not indices:
             raise IndexError("at least one index must be provided")
         key = self._key_of(x, indices)
@@ -131,9 +133,7 @@ class Indexing(Family):
     def index_put(
         self, x: Array, indices: Sequence[object], values: Array, accumulate: bool = False
     ) -> Any:
-        """Return a copy with `values` at `indices`, or added there, including at repeated
-        indices.
-        """
+        """Return a copy with `values` written or added at `indices`; repeated indices add up."""
         if values.dtype != x.dtype:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "
@@ -193,7 +193,7 @@ class Indexing(Family):
 
     @operator("take")
     def take(self, x: Array, index: Array) -> Any:
-        """Return the elements at `index` of the array read as one dimension."""
+        """Return the elements at `index` of the flattened array."""
         xp = self.xp
         if self.dtypes[index.dtype] is not int64:
             raise RuntimeError(

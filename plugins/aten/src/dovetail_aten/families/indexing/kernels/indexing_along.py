@@ -78,8 +78,8 @@ class IndexingAlong(PlacesAlong):
         padding_idx: int,
         scale_grad_by_freq: bool,
     ) -> Any:
-        """Return the gradient of `embedding`: zeros with the rows of the gradient added where they
-        were taken from, but for `padding_idx`.
+        """Return the gradient of `embedding`: zeros with the rows of the gradient added at their
+        indices, except at `padding_idx`.
         """
         xp = self.xp
         if self.dtypes[indices.dtype] not in (int32, int64):
@@ -156,9 +156,7 @@ class IndexingAlong(PlacesAlong):
     def value_selecting_reduction_backward(
         self, grad: Array, dim: int, indices: Array, sizes: Sequence[int], keepdim: bool
     ) -> Any:
-        """Return the gradient of a reduction that selects: zeros with `grad` at `indices` along
-        `dim`.
-        """
+        """Return the gradient of a selecting reduction: zeros, and `grad` at `indices` of `dim`."""
         if sizes and not keepdim:
             key = (_ALL,) * wrap_dim(dim, len(sizes)) + (None,)
             grad, indices = grad[key], indices[key]

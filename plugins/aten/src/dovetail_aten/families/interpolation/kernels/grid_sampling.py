@@ -324,12 +324,12 @@ def check_grid_sampler(
     padding: int,
     ndim: int | None = None,
 ) -> None:
-    """Refuse images and grids that do not fit together.
+    """Raise an error for images and grids that are incompatible.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     NotImplementedError
         For images that are not of floating point.
     """

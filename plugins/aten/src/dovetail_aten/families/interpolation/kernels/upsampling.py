@@ -191,7 +191,7 @@ class Upsampling(ResamplingTaps):
         return self._smoothed(x, output_size, taps)
 
     def _refuse_halves(self, x: Array) -> None:
-        """Refuse half precision, for which PyTorch has no kernel either."""
+        """Raise an error for half precision, for which PyTorch has no kernel either."""
         if x.dtype in self.precision.halves:
             dtype = self.dtypes[x.dtype].scalar_name
             raise NotImplementedError(
@@ -265,7 +265,7 @@ class Upsampling(ResamplingTaps):
 
 
 def check_upsampled(shape: Sequence[int], output_size: Sequence[int]) -> None:
-    """Refuse images and sizes that do not fit together.
+    """Raise an error for images and sizes that are incompatible.
 
     Raises
     ------
@@ -301,7 +301,7 @@ def check_upsampled(shape: Sequence[int], output_size: Sequence[int]) -> None:
 def check_upsampled_gradient(
     shape: Sequence[int], output_size: Sequence[int], input_size: Sequence[int]
 ) -> None:
-    """Refuse a gradient that has not the shape of the result, with a RuntimeError."""
+    """Raise RuntimeError for a gradient without the shape of the result."""
     check_upsampled(input_size, output_size)
     wanted = [*input_size[:2], *output_size]
     if list(shape) != wanted:

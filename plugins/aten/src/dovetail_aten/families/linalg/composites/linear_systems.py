@@ -118,7 +118,7 @@ def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None =
 
 
 def _check_tolerances(name: str, atol: TensorLike | None, rtol: Any) -> None:
-    """Refuse complex tolerances."""
+    """Raise an error for complex tolerances."""
     for label, each in (("atol", atol), ("rtol", rtol)):
         if each is not None and each.dtype.is_complex:
             raise RuntimeError(

@@ -47,7 +47,7 @@ def linalg_norm_by_name(
 
 
 def _check_dims(self: Any, ord: Any, dim: Any) -> None:
-    """Refuse a norm of other than vectors and matrices."""
+    """Raise an error for a norm of anything except vectors and matrices."""
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(
             f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}. Use "
@@ -206,7 +206,7 @@ def linalg_cond(self: Tensor, p: Scalar | None = None) -> Any:
 
 
 def _check_condition(self: Any) -> None:
-    """Refuse what is not a matrix."""
+    """Raise an error for anything except a matrix."""
     if self.ndim < 2:
         raise RuntimeError(
             "linalg.cond: The input tensor must have at least 2 dimensions. Use unsqueeze."

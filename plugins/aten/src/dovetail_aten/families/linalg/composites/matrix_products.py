@@ -135,7 +135,7 @@ def linalg_multi_dot(tensors: Sequence[Tensor]) -> Any:
 
 
 def _check_chain(tensors: Sequence[Tensor]) -> None:
-    """Refuse what is no chain of matrices."""
+    """Raise an error for anything except a chain of matrices."""
     if len(tensors) < 2:
         raise RuntimeError(
             f"multi_dot(): expected at least 2 tensors but got {len(tensors)}. Give several."

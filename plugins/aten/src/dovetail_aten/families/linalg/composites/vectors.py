@@ -126,7 +126,7 @@ def cov(self: Any, *, correction: int = 1, fweights: object = None, aweights: An
 
 
 def _check_weights(name: str, weights: Any, count: int, *, integral: bool) -> None:
-    """Refuse weights that do not fit the observations, or are negative."""
+    """Raise an error for weights that do not match the observations, or are negative."""
     if weights.ndim > 1:
         raise RuntimeError(
             f"cov(): expected {name} to have one or fewer dimensions but got {name} with "

@@ -30,8 +30,8 @@ def singular_norm_gradient_backward(
 
 
 def _check_smooth(k: Namespace, A: TensorLike, ord: str) -> None:
-    """Refuse matrices where the norm has an edge: where a singular value that it sums is zero, or
-    the extreme one is zero or there twice.
+    """Raise an error for matrices at which the norm is not differentiable: a singular value that it
+    sums is zero, or the extreme one is zero or occurs twice.
     """
     values = readable(k.linalg_svdvals(A))
     if values is None:

@@ -33,8 +33,8 @@ def _differences(k: Namespace, values: TensorLike) -> Any:
 
 
 def _check_phases(k: Namespace, name: str, what: str, first: Any, second: Any = None) -> None:
-    """Refuse a loss that depends on the phases of vectors, which are arbitrary: products of these
-    and their gradients have numbers on the diagonal that are not real, in sum.
+    """Raise an error for a loss that depends on the phases of vectors, which are arbitrary:
+    products of these and their gradients have numbers on the diagonal that are not real, in sum.
     """
     total = added(k, first, second)
     if not is_complex(total) or 0 in total.shape:
@@ -52,9 +52,9 @@ def _check_phases(k: Namespace, name: str, what: str, first: Any, second: Any = 
 
 
 def _check_single(k: Namespace, name: str, values: Any, *losses: tuple[Any, bool]) -> None:
-    """Refuse a loss that depends on vectors whose value is that of other vectors as well: they are
-    arbitrary. Functions of values alone may have a second derivative there, and it depends on more
-    than the gradients of vectors say.
+    """Raise an error for a loss that depends on vectors whose value is that of other vectors as
+    well: they are arbitrary. Functions of values alone may have a second derivative there, and it
+    depends on more than the gradients of vectors say.
 
     Each of `losses` has the gradient of vectors, which are columns, or None, and says whether those
     of zeros are arbitrary too.

@@ -15,12 +15,12 @@ from .matrix_checks import check_solvable, check_square, refuse_dtypes
 def check_lu_solve(
     LU: Any, pivots: Any, B: Any, own: dtype, places: dtype, right: dtype, left: bool
 ) -> tuple[int, ...]:
-    """Refuse factors, pivots and a right-hand side that do not fit; return the batch dimensions.
+    """Check factors, pivots and a right-hand side; return the batch dimensions.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     name = "linalg.lu_solve"
     if own is not right:
@@ -49,7 +49,7 @@ def check_lu_solve(
 
 
 def check_pivots(shape: Sequence[int], least: int, are_rows: bool) -> None:
-    """Refuse pivots that are not one row for each step of a factorization.
+    """Raise an error for pivots without one row per step of a factorization.
 
     Raises
     ------
@@ -64,7 +64,8 @@ def check_pivots(shape: Sequence[int], least: int, are_rows: bool) -> None:
 
 
 def check_ldl_pivots(pivots: Sequence[int]) -> None:
-    """Refuse pivots that no LDL factorization returns: LAPACK would write outside its arrays.
+    """Raise an error for pivots that no LDL factorization returns: LAPACK would write outside its
+    arrays.
 
     Parameters
     ----------
@@ -96,12 +97,12 @@ def check_ldl_pivots(pivots: Sequence[int]) -> None:
 
 
 def check_reflections(input: Any, tau: Any, own: dtype, other: dtype) -> tuple[int, int]:
-    """Refuse what are no Householder reflections; return their sizes.
+    """Check Householder reflections; return their sizes.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     name = "torch.linalg.householder_product"
     if input.ndim < 2:
@@ -139,12 +140,12 @@ def check_reflections(input: Any, tau: Any, own: dtype, other: dtype) -> tuple[i
 def check_ormqr(
     input: Any, tau: Any, other: Any, own: dtype, of_tau: dtype, right: dtype, left: bool
 ) -> None:
-    """Refuse reflections and a matrix that do not fit.
+    """Check the shapes of reflections and a matrix.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     name = "torch.ormqr"
     if input.ndim < 2 or other.ndim < 2:

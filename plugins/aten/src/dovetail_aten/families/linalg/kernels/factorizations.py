@@ -30,7 +30,9 @@ class Factorizations(Matrices):
 
     @operator("linalg_cholesky_ex")
     def cholesky_ex(self, x: Array, *, upper: bool = False, check_errors: bool = False) -> Any:
-        """Return the triangular factor of positive-definite matrices, and which fail and where."""
+        """Return the triangular factor of positive-definite matrices, and the position of the
+        failure in other matrices.
+        """
         check_square("linalg.cholesky", x.shape)
         check_inexact("linalg.cholesky", self._dtype(x))
         refuse_dtypes("cholesky_cpu", self._dtype(x))
@@ -71,8 +73,8 @@ class Factorizations(Matrices):
     def lu_factor_ex(
         self, x: Array, *, pivot: bool = True, check_errors: bool = False
     ) -> tuple[Any, Any, Any]:
-        """Return both triangular factors in one matrix, the rows that were exchanged, and where
-        the diagonal of the second one is zero.
+        """Return both triangular factors in one matrix, the exchanged rows, and the position of a
+        zero on the diagonal of the second factor.
         """
         check_factored(x.shape)
         refuse_dtypes("lu_cpu", self._dtype(x))
@@ -127,7 +129,7 @@ class Factorizations(Matrices):
         return self._triangle(x, False, -1) + self._eye(rows, columns, x.dtype)
 
     def _check_pivots(self, pivots: Any, rows: int, least: int) -> None:
-        """Refuse pivots that are not one row for each step of the factorization."""
+        """Raise an error for pivots without one row per step of the factorization."""
         outside = not self.lazy and bool(self.xp.any((pivots < 1) | (pivots > rows)))
         check_pivots(tuple(pivots.shape), least, not outside)
 
@@ -147,8 +149,8 @@ class Factorizations(Matrices):
     def ldl_factor_ex(
         self, x: Array, *, hermitian: bool = False, check_errors: bool = False
     ) -> tuple[Any, Any, Any]:
-        """Return the factors L and D of symmetric or Hermitian matrices in one, the pivots as
-        LAPACK has them, and where D is zero.
+        """Return the factors L and D of symmetric or Hermitian matrices in one matrix, the pivots
+        as in LAPACK, and the position of a zero in D.
         """
         check_square("torch.linalg.ldl_factor_ex", x.shape)
         check_inexact("torch.linalg.ldl_factor_ex", self._dtype(x))
@@ -168,7 +170,7 @@ class Factorizations(Matrices):
 
     @operator("linalg_ldl_solve")
     def ldl_solve(self, ld: Array, pivots: Array, b: Array, *, hermitian: bool = False) -> Any:
-        """Return the solutions of ``A X = B`` for the matrices whose LDL factors are given."""
+        """Return the solutions of ``A X = B`` for matrices with the passed LDL factors."""
         check_ldl_solve(ld, pivots, b, self._dtype(ld), self._dtype(pivots), self._dtype(b))
         batch = broadcast_shapes([ld.shape[:-2], b.shape[:-2]])
         expand = self.capabilities.expand
@@ -204,8 +206,8 @@ class Factorizations(Matrices):
 
     @operator("geqrf")
     def geqrf(self, x: Array) -> tuple[Any, Any]:
-        """Return what LAPACK makes of a matrix in a QR factorization: the triangular factor above
-        the vectors of Householder reflections, and the factors of these.
+        """Return LAPACK's form of a QR factorization: the triangular factor above the vectors of
+        Householder reflections, and the factors of the reflections.
         """
         if x.ndim < 2:
             raise RuntimeError(
@@ -217,7 +219,7 @@ class Factorizations(Matrices):
 
 
 def check_qr_mode(mode: str) -> None:
-    """Refuse a mode that qr has not."""
+    """Raise an error for a mode that qr does not have."""
     if mode not in QR_MODES:
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
@@ -226,7 +228,7 @@ def check_qr_mode(mode: str) -> None:
 
 
 def check_ldl_solve(ld: Any, pivots: Any, b: Any, own: Any, places: DType, right: DType) -> None:
-    """Refuse factors, pivots and a right-hand side that do not fit."""
+    """Raise an error for factors, pivots and a right-hand side that are incompatible."""
     name = "torch.linalg.ldl_solve"
     check_square(name, ld.shape)
     check_inexact(name, own)

@@ -30,7 +30,7 @@ class LinearSystems(Matrices):
 
     @operator("linalg_inv_ex")
     def inv_ex(self, x: Array, *, check_errors: bool = False) -> tuple[Any, Any]:
-        """Return the inverses, NaN for singular matrices, and which are singular, and where."""
+        """Return the inverses, NaN for singular matrices, and the positions of zero pivots."""
         check_square("linalg.inv", x.shape)
         check_inexact("linalg.inv", self._dtype(x), halves=False)
         try:
@@ -49,7 +49,9 @@ class LinearSystems(Matrices):
     def solve_ex(
         self, a: Array, b: Array, *, left: bool = True, check_errors: bool = False
     ) -> tuple[Any, Any]:
-        """Return the solutions of ``A X = B``, NaN for singular matrices, and which these are."""
+        """Return the solutions of ``A X = B``, NaN for singular matrices, and which matrices are
+        singular.
+        """
         check_square("linalg.solve", a.shape)
         check_inexact("linalg.solve", self._dtype(a))
         check_same_dtype("linalg.solve", self._dtype(a), self._dtype(b))
@@ -94,8 +96,8 @@ class LinearSystems(Matrices):
     def solve_triangular(
         self, a: Array, b: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
     ) -> Any:
-        """Return the solutions of ``A X = B`` for triangular matrices; where one is singular, they
-        are infinite or NaN.
+        """Return the solutions of ``A X = B`` for triangular matrices; for a singular matrix, it is
+        infinite or NaN.
         """
         name = "linalg.solve_triangular"
         check_square(name, a.shape)
@@ -137,8 +139,8 @@ class LinearSystems(Matrices):
     def lstsq(
         self, a: Array, b: Array, rcond: float | None = None, *, driver: str | None = None
     ) -> tuple[Any, Any, Any, Any]:
-        """Return the solutions of least squares and least norm, the sums of squares that are left,
-        and rank and singular values, by a singular value decomposition.
+        """Return the least-squares solutions of least norm, the sums of squared residuals, the rank
+        and the singular values, from a singular value decomposition.
         """
         xp, own = self.xp, self._dtype(a)
         is_vector = check_lstsq(a, b, own, self._dtype(b), driver)
@@ -202,7 +204,7 @@ class LinearSystems(Matrices):
 
 
 def check_vector_left(is_vector: bool, left: bool) -> None:
-    """Refuse ``X A = B`` for a vector B."""
+    """Raise an error for ``X A = B`` for a vector B."""
     if is_vector and not left:
         raise RuntimeError(
             "linalg.solve: Vector broadcasting of the left hand side is not supported for "
@@ -211,7 +213,7 @@ def check_vector_left(is_vector: bool, left: bool) -> None:
 
 
 def check_cross(x: Any, other: Any, dim: int, own: DType, right: DType) -> None:
-    """Refuse vectors that have no cross product."""
+    """Raise an error for vectors without a cross product."""
     if x.ndim != other.ndim:
         raise RuntimeError(
             "linalg.cross: inputs must have the same number of dimensions. Use unsqueeze."
@@ -234,7 +236,9 @@ def check_cross(x: Any, other: Any, dim: int, own: DType, right: DType) -> None:
 
 
 def check_lstsq(a: Array, b: Array, own: DType, right: DType, driver: str | None) -> bool:
-    """Refuse a system that lstsq does not take; return whether its right-hand side is a vector."""
+    """Raise an error for a system that lstsq does not support; return whether its right-hand side
+    is a vector.
+    """
     name = "torch.linalg.lstsq"
     if a.ndim < 2 or b.ndim < 1:
         what = (

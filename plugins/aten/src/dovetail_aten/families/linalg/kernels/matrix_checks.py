@@ -25,7 +25,7 @@ LinAlgError.__module__ = "dovetail.linalg"
 
 
 def check_matrix(name: str, shape: Sequence[int], argument: str = "A") -> None:
-    """Refuse what has fewer than two dimensions.
+    """Raise an error for an array of fewer than two dimensions.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def check_matrix(name: str, shape: Sequence[int], argument: str = "A") -> None:
 
 
 def check_factored(shape: Sequence[int]) -> None:
-    """Refuse what lu_factor has no matrix in.
+    """Raise an error for arguments that lu_factor does not support.
 
     Raises
     ------
@@ -63,7 +63,7 @@ _FOR_OTHERS = {
 
 
 def check_square(name: str, shape: Sequence[int], argument: str = "A") -> None:
-    """Refuse what is not a square matrix, or a batch of them.
+    """Raise an error for an array that is not a square matrix or a batch of square matrices.
 
     Raises
     ------
@@ -79,12 +79,12 @@ def check_square(name: str, shape: Sequence[int], argument: str = "A") -> None:
 
 
 def check_trace(x: Array, own: dtype) -> None:
-    """Refuse what trace does not take.
+    """Check the argument of trace.
 
     Raises
     ------
     RuntimeError, NotImplementedError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if x.ndim != 2:
         raise RuntimeError(
@@ -98,7 +98,7 @@ def check_trace(x: Array, own: dtype) -> None:
 
 
 def check_inexact(name: str, own: dtype, *, halves: bool = True) -> None:
-    """Refuse integers and bools, and half precision unless `halves` may pass.
+    """Raise an error for integers and bools, and half precision unless `halves`.
 
     Raises
     ------
@@ -118,12 +118,12 @@ def check_inexact(name: str, own: dtype, *, halves: bool = True) -> None:
 
 
 def refuse_dtypes(kernel: str, own: dtype) -> None:
-    """Refuse the dtypes that LAPACK does not compute in.
+    """Raise an error for dtypes that LAPACK does not support.
 
     Raises
     ------
     NotImplementedError
-        In PyTorch's words, which call the kernel so.
+        With PyTorch's message, which contains this name of the kernel.
     """
     if own.category < FLOAT or own in _HALVES:
         raise NotImplementedError(
@@ -133,7 +133,7 @@ def refuse_dtypes(kernel: str, own: dtype) -> None:
 
 
 def check_same_dtype(name: str, own: dtype, other: dtype) -> None:
-    """Refuse operands of two dtypes.
+    """Raise an error for operands of two dtypes.
 
     Raises
     ------
@@ -150,13 +150,13 @@ def check_same_dtype(name: str, own: dtype, other: dtype) -> None:
 def check_old_system(
     name: str, shape: Sequence[int], right: Sequence[int], own: dtype, other: dtype
 ) -> tuple[int, ...]:
-    """Refuse operands of cholesky_solve, triangular_solve and ldl_solve that do not fit; return the
-    batch dimensions of both.
+    """Check the operands of cholesky_solve, triangular_solve and ldl_solve; return the batch
+    dimensions of both.
 
     Raises
     ------
     RuntimeError
-        In the words of these functions.
+        With the message of these functions.
     """
     for argument, sizes in (("b", right), ("A", shape)):
         if len(sizes) < 2:
@@ -188,7 +188,8 @@ def is_vector_case(shape: Sequence[int], right: Sequence[int]) -> bool:
 def check_solvable(
     name: str, shape: Sequence[int], right: Sequence[int], left: bool
 ) -> tuple[int, ...]:
-    """Refuse a right-hand side that does not fit its system; return the batch dimensions of both.
+    """Raise an error for a right-hand side that does not fit its system; return the batch
+    dimensions of both.
 
     Raises
     ------
@@ -246,11 +247,11 @@ def failure(name: str, reason: str, infos: Sequence[int], shape: Sequence[int]) 
     Parameters
     ----------
     name
-        The function, as messages call it.
+        The name of the function in error messages.
     reason
-        Why matrices fail in it, a key of `_REASONS`.
+        Why matrices fail, a key of `_REASONS`.
     infos
-        What LAPACK says of each matrix, 0 for those that are well.
+        LAPACK's info for each matrix, 0 for success.
     shape
         The batch dimensions.
     """

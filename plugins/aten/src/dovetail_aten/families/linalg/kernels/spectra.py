@@ -50,7 +50,7 @@ class Spectra(Matrices):
         return values.astype(self._complex(x), copy=False)
 
     def _check_eig(self, name: str, x: Array) -> None:
-        """Refuse what has no eigenvalues."""
+        """Raise an error for an array without eigenvalues."""
         check_eig(name, x.shape, self._dtype(x))
         if not self.lazy and not self._are_finite(x):
             raise RuntimeError(
@@ -108,8 +108,8 @@ def check_triangle(UPLO: str) -> str:
 
 
 def check_eig(name: str, shape: Sequence[int], own: dtype) -> None:
-    """Refuse what has no eigenvalues; integers in the words of the function that asks for their
-    complex dtype.
+    """Raise an error for an array without eigenvalues; for integers with the message of the
+    function that determines their complex dtype.
     """
     check_square(name, shape)
     if own.category < FLOAT:
@@ -118,7 +118,9 @@ def check_eig(name: str, shape: Sequence[int], own: dtype) -> None:
 
 
 def check_svd(shape: Sequence[int], own: DType, driver: str | None) -> None:
-    """Refuse what has no singular values, and a driver, which belongs to cuSOLVER."""
+    """Raise an error for an array without singular values, and for a driver, an option of
+    cuSOLVER.
+    """
     check_matrix("linalg.svd", shape)
     check_inexact("linalg.svd", own)
     if driver is not None:

@@ -28,12 +28,12 @@ def unfit_batch(rows: int, samples: int) -> ValueError:
 
 
 def check_images(x: Any, target: Any) -> None:
-    """Refuse what are not images of logarithms of probabilities, and one of classes for each.
+    """Raise an error for arguments other than images of logarithms of probabilities and of classes.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if target.ndim != 3:
         raise RuntimeError(
@@ -54,7 +54,7 @@ def check_images(x: Any, target: Any) -> None:
 
 
 def check_total_weight(total: Any) -> None:
-    """Refuse what is not the weight of all samples.
+    """Raise an error for anything except the weight of all samples.
 
     Raises
     ------
@@ -85,7 +85,7 @@ class Likelihood(Family):
         self._long = self.native_dtypes[int64]
 
     def _check(self, x: Array, target: Array, weight: Any) -> None:
-        """Refuse inputs, targets and weights that do not fit."""
+        """Raise an error for inputs, targets and weights that are incompatible."""
         if not 1 <= x.ndim <= 2:
             raise RuntimeError(
                 "input tensor should be 1D or 2D. Move other dimensions into the first."
@@ -115,7 +115,7 @@ class Likelihood(Family):
         self._check_weight(x, weight, x.shape[-1])
 
     def _check_weight(self, x: Array, weight: Array | None, count: int) -> None:
-        """Refuse weights that are not one for each of `count` classes."""
+        """Raise an error for weights without one for each of `count` classes."""
         if weight is None:
             return
         if tuple(weight.shape) != (count,):
@@ -146,8 +146,8 @@ class Likelihood(Family):
 
     @helper("classes_in_range")
     def classes_in_range(self, target: Any, count: int, ignore_index: int) -> Any:
-        """Return `target`, after refusing what is neither a class nor ignored: what a backward asks
-        first, since the classes may have changed since the forward looked at them.
+        """Return `target`, after a check that its elements are classes or ignored. A backward
+        checks this again, since the target may have been modified since the forward.
         """
         if self.lazy or not target.size or self.capabilities.are_below(target, count):
             return target  # later, kernels look at lazy ones
@@ -268,7 +268,9 @@ class Likelihood(Family):
     def cross_entropy(
         self, x: Array, target: Array, reduction: int, ignore_index: int
     ) -> tuple[Any, Any, Any]:
-        """Return the loss, the logarithms of the probabilities, and the weight of all samples."""
+        """Return the loss, the logarithms of the probabilities, and the total weight of the
+        samples.
+        """
         if x.shape[0] != target.shape[0]:
             raise unfit_batch(x.shape[0], target.shape[0])
         kernels = self.table.kernels

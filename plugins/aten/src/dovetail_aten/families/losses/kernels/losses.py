@@ -39,7 +39,7 @@ def reduced(loss: Array, reduction: int) -> Any:
 
 
 def check_target_dtype(own: dtype, target: dtype) -> None:
-    """Refuse targets in whose dtype the loss of logits cannot be given.
+    """Raise an error for targets in whose dtype the loss of logits cannot be represented.
 
     Raises
     ------
@@ -137,8 +137,8 @@ class Losses(Family):
 
     @operator("mse_loss_backward")
     def mse_loss_backward(self, grad_output: Array, x: Array, target: Array, reduction: int) -> Any:
-        """Return the gradient of `mse_loss`: ``2 * (x - target)``, divided by the number for a
-        mean.
+        """Return the gradient of `mse_loss`: ``2 * (x - target)``, divided by the number of
+        elements for a mean.
         """
         return self._as_input(self._mse_gradient(grad_output, x, target, reduction), x)
 

@@ -124,7 +124,7 @@ def _parse(
 
 
 def _check_subscripts(equation: str, term: str) -> None:
-    """Refuse a term with anything but letters of ASCII and one ellipsis."""
+    """Raise an error for a term with other characters than ASCII letters and one ellipsis."""
     wrong = next(iter([each for each in term if each not in _SUBSCRIPTS and each != "."]), None)
     if wrong is not None:
         raise RuntimeError(

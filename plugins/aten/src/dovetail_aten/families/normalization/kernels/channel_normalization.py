@@ -65,8 +65,8 @@ class ChannelNormalization(Family):
         eps: float,
     ) -> tuple[Any, Any, Any, Any, Any]:
         """Return ``(x - mean) / sqrt(variance + eps) * weight + bias`` with one mean and variance
-        for each channel, those, and the running ones as they are from now on (Ioffe and Szegedy
-        2015, arXiv:1502.03167). In evaluation the running statistics take their place.
+        for each channel, the means and reciprocal deviations, and the new running statistics (Ioffe
+        and Szegedy 2015, arXiv:1502.03167). Evaluation uses the running statistics.
         """
         xp, like = self.xp, self.numbers.like
         parameters = (weight, bias, running_mean, running_var)
@@ -149,7 +149,7 @@ class ChannelNormalization(Family):
         eps: float,
         output_mask: Sequence[bool],
     ) -> tuple[Any, Any, Any]:
-        """Return the gradients of input, weight and bias that `output_mask` asks for."""
+        """Return the gradients of input, weight and bias that `output_mask` selects."""
         xp, wide = self.xp, self.precision.wide
         check_batch_norm(x.shape, weight, None, running_mean, running_var)
         kind = self._check_dtypes("batch_norm_backward", x, (weight, running_mean, running_var))
@@ -188,7 +188,8 @@ class ChannelNormalization(Family):
         self, x: Array, weight: Array, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
     ) -> tuple[Any, Any, Any]:
         """Return ``(x - mean) / sqrt(variance + eps) * weight + bias`` with one mean and variance
-        for each group of channels of a sample, and those (Wu and He 2018, arXiv:1803.08494).
+        for each group of channels of a sample, and the means and reciprocal deviations (Wu and He
+        2018, arXiv:1803.08494).
         """
         xp, like = self.xp, self.numbers.like
         check_group_norm(x.shape, weight, bias, C, group)
@@ -227,7 +228,7 @@ class ChannelNormalization(Family):
         group: int,
         output_mask: Sequence[bool],
     ) -> tuple[Any, Any, Any]:
-        """Return the gradients of input, weight and bias that `output_mask` asks for."""
+        """Return the gradients of input, weight and bias that `output_mask` selects."""
         xp, wide = self.xp, self.precision.wide
         check_group_norm(x.shape, weight, None, C, group)
         kind = self._check_dtypes("GroupNormBackward", x, (weight,))
@@ -265,9 +266,9 @@ def check_batch_norm(
     Raises
     ------
     RuntimeError
-        If weight, bias or running statistics are not one number for each.
+        If weight, bias or running statistics do not have one number per channel.
     IndexError
-        If there is no dimension 1.
+        If the input has no dimension 1.
     """
     channels = shape[wrap_dim(1, len(shape))]
     given = {
@@ -288,12 +289,13 @@ def check_batch_norm(
 def check_group_norm(
     shape: Sequence[int], weight: Any, bias: Any, channels: int, group: int
 ) -> None:
-    """Refuse groups that do not divide the channels, and weights that are not one for each.
+    """Raise an error for groups that do not divide the channels, and for weights without one number
+    per channel.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if group <= 0:
         raise RuntimeError(

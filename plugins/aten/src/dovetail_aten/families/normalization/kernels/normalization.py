@@ -48,7 +48,8 @@ class Normalization(Family):
         eps: float,
     ) -> tuple[Any, Any, Any]:
         """Return ``(input - mean) / sqrt(variance + eps) * weight + bias`` over the last
-        dimensions, and mean and the reciprocal root (Ba, Kiros and Hinton 2016, arXiv:1607.06450).
+        dimensions, and the mean and reciprocal deviation (Ba, Kiros and Hinton 2016,
+        arXiv:1607.06450).
         """
         xp, wide, like = self.xp, self.precision.wide, self.numbers.like
         lead = check_layer_norm(input, normalized_shape, weight, bias)
@@ -89,7 +90,7 @@ class Normalization(Family):
         bias: Any,
         output_mask: Sequence[bool],
     ) -> tuple[Any, Any, Any]:
-        """Return the gradients of input, weight and bias that `output_mask` asks for."""
+        """Return the gradients of input, weight and bias that `output_mask` selects."""
         xp, wide, like = self.xp, self.precision.wide, self.numbers.like
         own, shape = input.dtype, input.shape
         lead = check_layer_norm(input, normalized_shape, weight, bias)
@@ -150,7 +151,7 @@ def check_layer_norm(
     Raises
     ------
     RuntimeError
-        If the input does not end in `normalized_shape`, or weight or bias do not have it.
+        If the input does not end in `normalized_shape`, or weight or bias have another shape.
     """
     shape = tuple(normalized_shape)
     if not shape:

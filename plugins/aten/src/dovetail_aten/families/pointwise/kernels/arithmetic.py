@@ -30,7 +30,7 @@ class Arithmetic(Family):
         kernel("neg", self.xp.negative, out_function=_negation_into(self.xp.negative))
 
     def _check_alpha(self, alpha: Any, dtype: NativeDtype) -> None:
-        """Refuse an `alpha` of a higher category than the result."""
+        """Raise an error for an `alpha` of a higher category than the result."""
         if isinstance(alpha, bool) and dtype != self.xp.bool_:
             raise RuntimeError("Boolean alpha only supported for Boolean results. Give an int.")
         if isinstance(alpha, float | complex) and dtype in self.precision.integral:
@@ -142,7 +142,7 @@ class Arithmetic(Family):
         return xp.subtract(end, xp.multiply(step, self.numbers.like(step, 1 - weight)))
 
     def _check_divisor(self, array: Array, divisor: Any) -> None:
-        """Refuse a zero among integer divisors, unless values cannot be looked at."""
+        """Raise an error for a zero among integer divisors, unless values are lazy."""
         if self.lazy or not array.size or array.dtype not in self.precision.integral:
             return
         zero = divisor == 0
@@ -193,7 +193,7 @@ class Arithmetic(Family):
 
     @helper("div")
     def div(self, x: Array, other: Array | Scalar, *, rounding_mode: str | None = None) -> Any:
-        """Return the quotient of two arrays, as `div_mode`."""
+        """Return the quotient of two arrays, like `div_mode`."""
         return (
             self.xp.true_divide(x, other)
             if rounding_mode is None

@@ -12,12 +12,12 @@ from ....typing import Array, Scalar
 
 
 def check_tolerances(rtol: float, atol: float) -> None:
-    """Refuse negative tolerances, and NaN.
+    """Raise an error for negative tolerances, and NaN.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not value >= 0:

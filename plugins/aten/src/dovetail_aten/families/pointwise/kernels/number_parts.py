@@ -19,12 +19,12 @@ class NumberParts(Family):
 
     @operator("copysign.Tensor", "copysign.Scalar")
     def copysign(self, x: Array, other: Array) -> Any:
-        """Return the size of `x` with the sign of `other`."""
+        """Return the absolute value of `x` with the sign of `other`."""
         return self.xp.copysign(*self.numbers.pair(x, other))
 
     @operator("signbit")
     def signbit(self, x: Array) -> Any:
-        """Return whether the sign is minus, as that of -0.0."""
+        """Return whether the sign is negative, also for -0.0."""
         xp = self.xp
         if x.dtype in self.precision.integral:
             return x < self.numbers.like(x, 0)
@@ -83,9 +83,7 @@ class NumberParts(Family):
     @operator("round.decimals")
     @widened
     def round_decimals(self, x: Array, *, decimals: int) -> Any:
-        """Return the nearest multiples of ``10 ** -decimals``, of two equally near ones the
-        even.
-        """
+        """Return the nearest multiples of ``10 ** -decimals``; ties go to the even multiple."""
         xp = self.xp
         if decimals == 0:
             return xp.rint(x)
@@ -96,10 +94,10 @@ class NumberParts(Family):
 
     @operator("bitwise_left_shift.Tensor_Scalar", "bitwise_left_shift.Scalar_Tensor")
     def left_shift(self, x: Array, other: Array) -> Any:
-        """Return ``x << other``, of which one is a number."""
+        """Return ``x << other``; one operand is a number."""
         return self.xp.left_shift(*self.numbers.either(x, other))
 
     @operator("bitwise_right_shift.Tensor_Scalar", "bitwise_right_shift.Scalar_Tensor")
     def right_shift(self, x: Array, other: Array) -> Any:
-        """Return ``x >> other``, of which one is a number."""
+        """Return ``x >> other``; one operand is a number."""
         return self.xp.right_shift(*self.numbers.either(x, other))

@@ -78,7 +78,7 @@ class Pointwise(Family):
 
     @operator("round")
     def round(self, x: Array) -> Any:
-        """Return the nearest integers, of two equally near ones the even."""
+        """Return the nearest integers; ties go to the even integer."""
         return self.capabilities.clone(x) if x.dtype in self.precision.integral else self.xp.rint(x)
 
     @operator("frac")

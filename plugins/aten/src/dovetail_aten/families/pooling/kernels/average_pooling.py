@@ -16,9 +16,9 @@ _ALL = slice(None)
 
 
 class AveragePooling(Family):
-    """Averages, taken along one dimension after the other.
+    """Averages, computed along one dimension after the other.
 
-    The gradient of a sum over runs of elements is a sum over runs of runs: nothing is scattered.
+    The gradient of a sum over runs of elements is a sum over runs of runs, so nothing is scattered.
     """
 
     @operator("avg_pool2d")
@@ -50,13 +50,13 @@ class AveragePooling(Family):
     @operator("_adaptive_avg_pool2d")
     @widened
     def adaptive_avg_pool2d(self, x: Array, output_size: Sequence[int]) -> Any:
-        """Return the averages of nearly equal windows, ``output_size`` of them."""
+        """Return the averages of ``output_size`` nearly equal windows."""
         return self._adaptive("adaptive_avg_pool2d", 2, x, output_size)
 
     @operator("_adaptive_avg_pool3d")
     @widened
     def adaptive_avg_pool3d(self, x: Array, output_size: Sequence[int]) -> Any:
-        """Return the averages of nearly equal windows, ``output_size`` of them."""
+        """Return the averages of ``output_size`` nearly equal windows."""
         return self._adaptive("adaptive_avg_pool3d", 3, x, output_size)
 
     @operator("_adaptive_avg_pool2d_backward")

@@ -37,13 +37,13 @@ class MaxPooling(Maxima, SlidingWindows):
     @operator("adaptive_max_pool2d")
     @widened
     def adaptive_max_pool2d(self, x: Array, output_size: Sequence[int]) -> tuple[Any, Any]:
-        """Return the maxima of nearly equal windows, ``output_size`` of them, and their places."""
+        """Return the maxima of ``output_size`` nearly equal windows, and their indices."""
         return self._adaptive("adaptive_max_pool2d", 2, x, output_size)
 
     @operator("adaptive_max_pool3d")
     @widened
     def adaptive_max_pool3d(self, x: Array, output_size: Sequence[int]) -> tuple[Any, Any]:
-        """Return the maxima of nearly equal windows, ``output_size`` of them, and their places."""
+        """Return the maxima of ``output_size`` nearly equal windows, and their indices."""
         return self._adaptive("adaptive_max_pool3d", 3, x, output_size)
 
     def _max_pool(

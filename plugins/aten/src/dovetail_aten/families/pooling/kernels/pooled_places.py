@@ -52,7 +52,7 @@ class PooledPlaces(Family):
 
     @operator("max_unpool2d")
     def max_unpool2d(self, x: Array, indices: Array, output_size: Sequence[int]) -> Any:
-        """Return zeros with the elements of `x` at the places `indices` of each image."""
+        """Return zeros with the elements of `x` at `indices` of each image."""
         check_unpooled("max_unpool2d", 2, x, indices, output_size, self.dtypes[indices.dtype])
         return self._unpooled("max_unpool2d", x, indices, output_size)
 
@@ -65,7 +65,7 @@ class PooledPlaces(Family):
         stride: Sequence[int],
         padding: Sequence[int],
     ) -> Any:
-        """Return zeros with the elements of `x` at the places `indices` of each image."""
+        """Return zeros with the elements of `x` at `indices` of each image."""
         own = self.dtypes[indices.dtype]
         check_unpooled("max_unpool3d", 3, x, indices, output_size, own, stride, padding)
         return self._unpooled("max_unpool3d", x, indices, output_size)
@@ -80,8 +80,8 @@ class PooledPlaces(Family):
         return self._at_places(grad, indices, sizes, True)
 
     def _check_real(self, name: str, x: Array) -> None:
-        """Refuse what is no real floating-point array: beside the integers of the places its dtype
-        is not seen before the kernel.
+        """Raise an error for anything except a real floating-point array. Because of the integer
+        indices, its dtype is not checked before the kernel.
         """
         self.check_float(name, x)
         if x.dtype in self.precision.complex:
@@ -109,7 +109,7 @@ class PooledPlaces(Family):
         return self.xp.reshape(made, (*lead, *sizes))
 
     def _check_places(self, indices: Any, sizes: Sequence[int]) -> None:
-        """Refuse places that an image has not."""
+        """Raise an error for indices outside an image."""
         if self.lazy or not indices.size:
             return
         least, most, limit = int(indices.min()), int(indices.max()), math.prod(sizes)

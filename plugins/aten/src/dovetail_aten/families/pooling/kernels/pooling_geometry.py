@@ -32,7 +32,7 @@ def pooled_windows(
     Raises
     ------
     RuntimeError
-        For a shape or numbers that do not fit; `name` is the function's.
+        For an invalid shape or number; `name` is the name of the function.
     """
     return _pooled_windows(
         *[name, ndim, tuple(shape), tuple(kernel_size), tuple(stride or kernel_size)],
@@ -110,8 +110,8 @@ def _pooled_size(
 
 
 def check_images(name: str, ndim: int, shape: Sequence[int]) -> None:
-    """Refuse what is neither a batch of images with channels nor one of them, or has no elements
-    but for want of images.
+    """Raise an error for anything except images with channels or a batch of them, and for images
+    without elements.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def check_images(name: str, ndim: int, shape: Sequence[int]) -> None:
 
 
 def check_pooled(name: str, found: Sequence[int], expected: Sequence[int], what: str) -> None:
-    """Refuse a gradient, or indices, that have not the shape of what was pooled.
+    """Raise an error if a gradient or indices do not have the shape of the pooled result.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def check_adaptive(
     *,
     empty_channels: bool = True,
 ) -> None:
-    """Refuse images, or sizes of the result, that adaptive pooling does not take.
+    """Raise an error for images, or sizes of the result, that adaptive pooling does not support.
 
     `empty_channels`: whether there may be no channels.
 
@@ -296,7 +296,7 @@ def check_unpooled(
     stride: Sequence[int] | None = None,
     padding: Sequence[int] | None = None,
 ) -> None:
-    """Refuse arguments of unpooling that do not fit.
+    """Raise an error for arguments of unpooling that are incompatible.
 
     Raises
     ------

@@ -23,7 +23,7 @@ class Runs(NamedTuple):
     size
         Length of the line.
     starts, stops
-        Of each run; neither ever decreases. What lies outside of the line does not count.
+        The start and end of each run, in ascending order. Elements outside of the line are ignored.
     """
 
     size: int
@@ -32,18 +32,18 @@ class Runs(NamedTuple):
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """How many elements each run has within the line."""
+        """The number of elements of each run within the line."""
         return _lengths(self)
 
     def elements(self) -> tuple[tuple[Any, Any], ...]:
-        """Return the places of the first elements of all runs, of the second ones, and so on: a
-        slice or a sequence, with which of them exist, None if all do. Of those that do not, the
-        place is the nearest one that does.
+        """Return the indices of the first elements of all runs, of the second elements, and so on:
+        a slice or a sequence, and which elements exist, None if all do. Others have the index of
+        the nearest element that exists.
         """
         return _elements(self)
 
     def transposed(self) -> Runs:
-        """Return, for each element, the run of runs that it is in."""
+        """Return, for each element, the run of the runs that contain it."""
         return _transposed(self)
 
 

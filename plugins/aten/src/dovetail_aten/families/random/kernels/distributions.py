@@ -74,7 +74,7 @@ class Distributions(Drawing):
     # -- written into an array ---------------------------------------------------------------------
 
     def _check_continuous(self, name: str, x: Array) -> None:
-        """Refuse integers and complex numbers."""
+        """Raise an error for integers and complex numbers."""
         kind = self.dtypes[x.dtype]
         if kind.category != FLOAT:
             raise RuntimeError(
@@ -86,7 +86,7 @@ class Distributions(Drawing):
     def cauchy_(
         self, x: Array, median: float = 0.0, sigma: float = 1.0, *, generator: object = None
     ) -> Any:
-        """Return numbers of the Cauchy distribution like `x`: what cauchy_ writes."""
+        """Return numbers of the Cauchy distribution, like `x`: the values of cauchy_."""
         self._check_continuous("Cauchy", x)
         if not sigma > 0:
             raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
@@ -97,7 +97,7 @@ class Distributions(Drawing):
 
     @operator("exponential_")
     def exponential_(self, x: Array, lambd: float = 1.0, *, generator: object = None) -> Any:
-        """Return numbers of the exponential distribution like `x`: what exponential_ writes."""
+        """Return numbers of the exponential distribution, like `x`: the values of exponential_."""
         self._check_continuous("Exponential", x)
         if not lambd > 0:
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
@@ -111,8 +111,8 @@ class Distributions(Drawing):
 
     @operator("geometric_")
     def geometric_(self, x: Array, p: float, *, generator: object = None) -> Any:
-        """Return numbers of trials up to the first success, each of probability `p`, like `x`: what
-        geometric_ writes.
+        """Return numbers of trials up to the first success, each of probability `p`, like `x`: the
+        values of geometric_.
         """
         xp, kind = self.xp, self.dtypes[x.dtype]
         if kind.category == COMPLEX or kind is bool_:
@@ -130,7 +130,7 @@ class Distributions(Drawing):
     def log_normal_(
         self, x: Array, mean: float = 1.0, std: float = 2.0, *, generator: object = None
     ) -> Any:
-        """Return numbers whose logarithms are normal, like `x`: what log_normal_ writes."""
+        """Return numbers whose logarithms are normal, like `x`: the values of log_normal_."""
         kind = self.dtypes[x.dtype]
         if kind.category != FLOAT:
             raise NotImplementedError(
@@ -166,18 +166,18 @@ class Distributions(Drawing):
 
     @operator("random_")
     def random_(self, x: Array, *, generator: object = None) -> Any:
-        """Return integers of the whole range of the dtype from 0, like `x`: what random_ writes."""
+        """Return integers from 0 to the maximum of the dtype, like `x`: the values of random_."""
         return self._numbers_up_to(self._greatest(x), x, generator).astype(x.dtype)
 
     @operator("random_.to")
     def random_to(self, x: Array, to: int, *, generator: object = None) -> Any:
-        """Return integers of ``[0, to)`` like `x`: what random_ writes."""
+        """Return integers of ``[0, to)``, like `x`: the values of random_."""
         return self._integers(0, to, x, x.dtype, generator)
 
     @operator("random_.from")
     def random_from(self, x: Array, from_: int, to: int | None, *, generator: object = None) -> Any:
-        """Return integers of ``[from_, to)`` like `x`, without `to` up to the greatest: what
-        random_ writes.
+        """Return integers of ``[from_, to)``, or without `to` up to the maximum of the dtype, like
+        `x`: the values of random_.
         """
         end = self._greatest(x) + 1 if to is None else to
         return self._integers(from_, end, x, x.dtype, generator)
@@ -193,8 +193,8 @@ class Distributions(Drawing):
 
     @operator("bernoulli_.Tensor")
     def bernoulli_by(self, x: Array, p: Array, *, generator: object = None) -> Any:
-        """Return 1 with the probabilities `p`, which broadcast, else 0, like `x`: what bernoulli_
-        writes.
+        """Return 1 with the probabilities `p`, which broadcast, else 0, like `x`: the values of
+        bernoulli_.
         """
         if self.dtypes[x.dtype].category == COMPLEX:
             raise NotImplementedError(
@@ -236,8 +236,8 @@ class Distributions(Drawing):
 
     @operator("binomial")
     def binomial(self, count: Any, prob: Any, generator: object = None) -> Any:
-        """Return how many of `count` trials succeed, each with probability `prob`: the least number
-        for which the cumulative probability exceeds a uniform one.
+        """Return the numbers of successes in `count` trials with probability `prob`: the least
+        number for which the cumulative probability exceeds a uniform one.
         """
         xp = self.xp
         own = count.dtype
@@ -256,7 +256,7 @@ class Distributions(Drawing):
         return xp.where(certain, sure, found).astype(own)
 
     def _check_trials(self, count: Any, prob: Any) -> None:
-        """Refuse dtypes that are drawn in no kernel."""
+        """Raise an error for dtypes without a kernel that draws them."""
         for name, array in (("count", count), ("prob", prob)):
             kind = self.dtypes[array.dtype]
             if kind.category != FLOAT:

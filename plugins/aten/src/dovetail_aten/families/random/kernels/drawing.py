@@ -23,12 +23,12 @@ _BEYOND = 1 << 63
 class Drawing(Family):
     """Numbers drawn from a generator; None means the default generator of the backend.
 
-    Where numbers are for the elements of an array, `like` is it; else it is a shape. A backend
-    whose numbers depend on how the array lies in memory overrides these methods.
+    `like` is the array that the numbers are for, or a shape. A backend whose numbers depend on the
+    strides of the array overrides these methods.
     """
 
     def _check(self, name: str, dtype: NativeDtype) -> None:
-        """Refuse a dtype that the numbers are not drawn in."""
+        """Raise an error for a dtype that the numbers are not drawn in."""
         if self.dtypes[dtype].category < FLOAT:
             raise NotImplementedError(
                 f"\"{name}\" not implemented for '{self.dtypes[dtype].scalar_name}'. Ask for a "
@@ -88,7 +88,7 @@ class Drawing(Family):
         return self.precision.wide(self._normal(x, x.dtype, generator, mean, std))
 
     def _check_bounds(self, low: int, high: int, wanted: DType) -> None:
-        """Refuse a dtype that does not hold what is drawn."""
+        """Raise an error for a dtype that does not hold the drawn numbers."""
         if wanted.category == COMPLEX:
             raise RuntimeError(
                 "check_random_bounds handles only integral, floating-point and boolean types. Ask "

@@ -47,7 +47,9 @@ class GammaNumbers(Drawing):
 
     @operator("_sample_dirichlet")
     def sample_dirichlet(self, x: Array, generator: object = None) -> Any:
-        """Return points of the simplex: gamma numbers over their sums along the last dimension."""
+        """Return points of the simplex: gamma numbers divided by their sums along the last
+        dimension.
+        """
         self._check_numbers("dirichlet", x)
         xp = self.xp
         drawn = self._gamma(x, generator)
@@ -77,8 +79,8 @@ class GammaNumbers(Drawing):
 
     @operator("_dirichlet_grad")
     def dirichlet_grad(self, x: Array, alpha: Array, total: Array) -> Any:
-        """Return the derivative of beta numbers `x` by `alpha`, the other parameter ``total -
-        alpha`` as it is, over ``1 - x``.
+        """Return the derivative of beta numbers `x` by `alpha`, for a constant other parameter
+        ``total - alpha``, divided by ``1 - x``.
         """
         self._check_numbers("_dirichlet_grad_cpu", x)
         xp, name = self.xp, "_dirichlet_grad"

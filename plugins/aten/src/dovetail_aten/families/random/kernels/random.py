@@ -23,7 +23,7 @@ _MOST_CATEGORIES = 1 << 24
 
 
 class Random(Drawing):
-    """Random numbers, and choices by them."""
+    """Random numbers and random choices."""
 
     @operator("rand")
     @never_warns
@@ -67,7 +67,7 @@ class Random(Drawing):
     def uniform_(
         self, x: Array, from_: float = 0.0, to: float = 1.0, *, generator: object = None
     ) -> Any:
-        """Return uniform numbers of ``[from_, to)`` like `x`: what uniform_ writes."""
+        """Return uniform numbers of ``[from_, to)``, like `x`: the values of uniform_."""
         self.check_float("check_uniform_bounds", x)
         limit = _greatest_number(self.dtypes[x.dtype])
         for name, bound in (("from", from_), ("to", to)):
@@ -87,7 +87,7 @@ class Random(Drawing):
     def normal_(
         self, x: Array, mean: float = 0.0, std: float = 1.0, *, generator: object = None
     ) -> Any:
-        """Return normal numbers like `x`: what normal_ writes."""
+        """Return normal numbers, like `x`: the values of normal_."""
         self.check_float("normal_kernel", x)
         if not std >= 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
@@ -138,7 +138,7 @@ class Random(Drawing):
         return order if dtype is None else order.astype(dtype, copy=False)
 
     def _check_order(self, n: int, kind: DType) -> None:
-        """Refuse a dtype in which some of the integers below `n` are the same."""
+        """Raise an error for a dtype in which some of the integers below `n` are the same."""
         is_float = kind.category == FLOAT
         greatest = round(2 / finfo(kind).eps) if is_float else iinfo(kind).max
         if n - 1 > greatest:
@@ -156,7 +156,7 @@ class Random(Drawing):
 
     @operator("bernoulli_.float")
     def bernoulli_(self, x: Array, p: float = 0.5, *, generator: object = None) -> Any:
-        """Return 1 with probability `p`, else 0, like `x`: what bernoulli_ writes."""
+        """Return 1 with probability `p`, else 0, like `x`: the values of bernoulli_."""
         if not 0 <= p <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
         return self._chosen(x, p, generator).astype(x.dtype)
@@ -164,7 +164,7 @@ class Random(Drawing):
     @operator("native_dropout")
     def native_dropout(self, input: Array, p: float, train: bool | None) -> tuple[Any, Any]:
         """Return `input` with elements dropped with probability `p` and the others scaled by ``1 /
-        (1 - p)``, and the mask of the kept.
+        (1 - p)``, and the mask of the kept elements.
         """
         xp = self.xp
         if train is not False:
@@ -183,15 +183,15 @@ class Random(Drawing):
 
     @operator("_slopes_of_rrelu")
     def slopes_of_rrelu(self, x: Any, lower: float, upper: float, generator: object = None) -> Any:
-        """Return a slope between `lower` and `upper` for every element that is not positive, and 1
-        for the others.
+        """Return a slope between `lower` and `upper` for elements that are not positive, and 1 for
+        others.
         """
         slopes = self._uniform(x, x.dtype, generator, lower, upper)
         return self.xp.where(x <= 0, slopes, self.numbers.like(slopes, 1))
 
     @operator("native_dropout_backward")
     def native_dropout_backward(self, grad_output: Array, mask: Array, scale: float) -> Any:
-        """Return the gradient of dropout: that of the kept elements, scaled."""
+        """Return the gradient of dropout: the scaled gradient of the kept elements."""
         return self.xp.multiply(grad_output, mask) * self.numbers.like(grad_output, scale)
 
     def _check_distribution(self, x: Array, num_samples: int, replacement: bool) -> Any:

@@ -29,7 +29,7 @@ def _lengths(input: Tensor, lengths: Tensor) -> list[int]:
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     _check_counts(lengths)
     if input.ndim < 2:
@@ -65,7 +65,9 @@ def _lengths(input: Tensor, lengths: Tensor) -> list[int]:
 
 
 def _check_counts(counts: Tensor) -> None:
-    """Refuse what cannot be a line of lengths, or of sequences per step, in PyTorch's words."""
+    """Raise an error for an invalid vector of lengths, or of sequences per step, with PyTorch's
+    message.
+    """
     if counts.ndim != 1 or counts.dtype is not int64 or counts.device.type != "cpu":
         raise RuntimeError(
             "'lengths' argument should be a 1D CPU int64 tensor, but got "

@@ -247,12 +247,12 @@ def _weights(
 
 
 def _check_states(hx: Sequence[Tensor], count: int, batch: int) -> None:
-    """Refuse first states that are not one for each layer, direction and sequence.
+    """Raise an error for first states without one for each layer, direction and sequence.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     for state in hx:
         if state.ndim != 3 or state.shape[0] != count:

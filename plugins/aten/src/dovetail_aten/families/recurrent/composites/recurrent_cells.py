@@ -123,7 +123,7 @@ def rnn_relu_cell(
 
 
 def check_dtype(input: TensorLike) -> None:
-    """Refuse inputs of whole numbers: states are none.
+    """Raise an error for integer inputs, since states are not integers.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def _once(cell: Cell, gates: int, input: Tensor, state: list[Any], weights: Weig
     Raises
     ------
     RuntimeError, IndexError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     check_dtype(input)
     hidden_size = weights.hidden.shape[-1]

@@ -9,7 +9,8 @@ from ....typing import Array
 
 
 def check_lstm_cell(input_gates: Any, hidden_gates: Any, cx: Any, *biases: Any) -> None:
-    """Refuse gates that are not four for each number of a cell state, and other dtypes than one.
+    """Raise an error for gates without four for each number of a cell state, and for several
+    dtypes.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from ....typing import Array, Namespace
 
 
 def check_lstm_sequence(gates: Any, hx: Any, cx: Any, weight: Any, bias: Any = None) -> None:
-    """Refuse what are not the gates, states and parameters of one layer.
+    """Raise an error for arguments other than the gates, states and parameters of one layer.
 
     Raises
     ------
@@ -93,8 +93,8 @@ class RecurrentSequences(Family):
         reverse: bool,
         mask: Sequence[bool],
     ) -> tuple[Any, ...]:
-        """Return the gradients of what the input gives to the gates, of the first states, and of
-        the weight and bias where `mask` asks for them.
+        """Return the gradients of the input's contributions to the gates, of the first states, and,
+        depending on `mask`, of the weight and bias.
         """
         xp, one = self.xp, self.numbers.like(gates, 1)
         to_hidden, to_cells, to_gates = grads

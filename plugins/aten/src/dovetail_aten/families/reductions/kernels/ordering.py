@@ -11,11 +11,11 @@ from ....typing import Array
 
 
 class Ordering(Sorted):
-    """Sorting, the greatest, and the places of what is not zero."""
+    """Sorting, the greatest elements, and the indices of nonzero elements."""
 
     @operator("sort")
     def sort(self, x: Any, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
-        """Return the elements sorted along `dim`, and where they were. The sort is stable."""
+        """Return the elements sorted along `dim`, and their indices. The sort is stable."""
         xp = self.xp
         axis = wrap_dim(dim, x.ndim)
         if not x.ndim:
@@ -27,14 +27,14 @@ class Ordering(Sorted):
     def sort_stable(
         self, x: Array, *, stable: bool | None, dim: int = -1, descending: bool = False
     ) -> tuple[Any, Any]:
-        """Return the same: every sort is stable."""
+        """Return the result of `sort`: every sort is stable."""
         return self.sort(x, dim, descending)
 
     @operator("topk")
     def topk(
         self, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
     ) -> tuple[Any, Any]:
-        """Return the `k` greatest, or least, elements along `dim` in order, and where they were."""
+        """Return the `k` greatest, or least, elements along `dim` in order, and their indices."""
         xp = self.xp
         axis = wrap_dim(dim, x.ndim)
         size = x.shape[axis] if x.ndim else 1
@@ -51,7 +51,7 @@ class Ordering(Sorted):
     @operator("nonzero")
     @never_warns
     def nonzero(self, x: Array) -> Any:
-        """Return the places of all elements that are not zero, one in each row."""
+        """Return the indices of the nonzero elements, one in each row."""
         xp = self.xp
         if x.ndim:
             # PyTorch lists the places dimension by dimension, too.
@@ -61,8 +61,8 @@ class Ordering(Sorted):
 
     @operator("nonzero_static")
     def nonzero_static(self, x: Any, *, size: int, fill_value: int = -1) -> Any:
-        """Return the first `size` places of elements that are not zero, one in each row; where
-        there are fewer, rows of `fill_value`.
+        """Return the indices of the first `size` nonzero elements, one in each row, followed by
+        rows of `fill_value` if there are fewer.
         """
         xp = self.xp
         if size < 0:

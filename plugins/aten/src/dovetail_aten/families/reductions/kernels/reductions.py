@@ -30,7 +30,7 @@ class Reductions(Family):
     def sum(
         self, x: Array, dim: Dims = None, keepdim: bool = False, *, dtype: NativeDtype | None = None
     ) -> Any:
-        """Return the sum over `dim`, of integers in int64, of half precision accumulated in
+        """Return the sum over `dim`, in int64 for integers; half precision is accumulated in
         float32.
         """
         xp, precision = self.xp, self.precision
@@ -47,7 +47,7 @@ class Reductions(Family):
         return result.astype(own) if own in self.precision.halves else result
 
     def _check_mean(self, own: Any, dtype: NativeDtype | None) -> None:
-        """Refuse a mean of integers."""
+        """Raise an error for a mean of integers."""
         kind = self.dtypes[own if dtype is None else dtype]
         if kind.category < FLOAT:
             which = "Input" if dtype is None else "Optional"
@@ -61,7 +61,9 @@ class Reductions(Family):
     def mean(
         self, x: Array, dim: Dims = None, keepdim: bool = False, *, dtype: NativeDtype | None = None
     ) -> Any:
-        """Return the mean over `dim`: the sum divided by the number of elements, NaN of none."""
+        """Return the mean over `dim`: the sum divided by the number of elements, or NaN without
+        elements.
+        """
         self._check_mean(x.dtype, dtype)
         own = x.dtype if dtype is None else dtype
         dims = wrap_dims(dim, x.ndim)
@@ -76,7 +78,7 @@ class Reductions(Family):
     def nansum(
         self, x: Array, dim: Dims = None, keepdim: bool = False, *, dtype: NativeDtype | None = None
     ) -> Any:
-        """Return the sum over `dim` of what is not NaN, as `sum`."""
+        """Return the sum over `dim` of elements that are not NaN, like `sum`."""
         if dtype is not None and self.dtypes[dtype].category == COMPLEX:
             raise NotImplementedError(
                 f"\"nansum_cpu\" not implemented for '{self.dtypes[dtype].scalar_name}'. Ask for a "
@@ -95,7 +97,7 @@ class Reductions(Family):
         *,
         dtype: NativeDtype | None = None,
     ) -> Any:
-        """Return the product over `dim`, of integers in int64."""
+        """Return the product over `dim`, in int64 for integers."""
         if dtype is not None:
             x = self.precision.converted(x, dtype)
         own = x.dtype
@@ -108,7 +110,9 @@ class Reductions(Family):
 
     @helper("sum_to")
     def sum_to(self, x: Array, shape: Sequence[int]) -> Any:
-        """Return the sum of a broadcast array over what was broadcast, back in `shape`."""
+        """Return the sum of a broadcast array over the broadcast dimensions, in its former
+        `shape`.
+        """
         shape = tuple(shape)
         if tuple(x.shape) == shape:
             return x
@@ -120,7 +124,7 @@ class Reductions(Family):
         return self.xp.reshape(result, shape)
 
     def _check_all(self, name: str, x: Array, error: type[Exception] = RuntimeError) -> None:
-        """Refuse the extremum of an array without elements."""
+        """Raise an error for the extremum of an array without elements."""
         if not x.size:
             raise error(
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
@@ -128,7 +132,7 @@ class Reductions(Family):
             )
 
     def _check_dims(self, name: str, x: Array, dims: Sequence[int]) -> None:
-        """Refuse extrema over dimensions without elements."""
+        """Raise an error for extrema over dimensions without elements."""
         for dim in dims:
             if not x.shape[dim]:
                 raise IndexError(
@@ -157,12 +161,12 @@ class Reductions(Family):
 
     @operator("argmax")
     def argmax(self, x: Array, dim: int | None = None, keepdim: bool = False) -> Any:
-        """Return the place of the first greatest element along `dim`, by default of all."""
+        """Return the index of the first greatest element along `dim`, by default among all."""
         return self._place("argmax", self.xp.argmax, x, dim, keepdim)
 
     @operator("max.dim", "max.dim_max")
     def max_along(self, x: Array, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
-        """Return the greatest elements along `dim`, and their places."""
+        """Return the greatest elements along `dim`, and their indices."""
         return self._extremum_along("max", self.xp.argmax, x, dim, keepdim)
 
     @operator("amin")
@@ -177,12 +181,12 @@ class Reductions(Family):
 
     @operator("argmin")
     def argmin(self, x: Array, dim: int | None = None, keepdim: bool = False) -> Any:
-        """Return the place of the first least element along `dim`, by default of all."""
+        """Return the index of the first least element along `dim`, by default among all."""
         return self._place("argmin", self.xp.argmin, x, dim, keepdim)
 
     @operator("min.dim", "min.dim_min")
     def min_along(self, x: Array, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
-        """Return the least elements along `dim`, and their places."""
+        """Return the least elements along `dim`, and their indices."""
         return self._extremum_along("min", self.xp.argmin, x, dim, keepdim)
 
     def _extremum(self, name: str, reduce: Function, x: Array, dim: Dims, keepdim: bool) -> Any:
@@ -238,7 +242,7 @@ class Reductions(Family):
     def aminmax(
         self, x: Array, *, dim: int | None = None, keepdim: bool = False
     ) -> tuple[Any, Any]:
-        """Return the least and the greatest elements along `dim`, by default of all."""
+        """Return the least and the greatest elements along `dim`, by default among all."""
         if dim is None and not x.size:
             raise RuntimeError(
                 "aminmax(): cannot compute aminmax over an empty dimension as the operation has "
@@ -268,12 +272,16 @@ class Reductions(Family):
 
     @operator("any.dims")
     def any_over(self, x: Array, dim: Dims = None, keepdim: bool = False) -> Any:
-        """Return whether an element over `dim` is true; over no dimensions, whether each is."""
+        """Return whether any element over `dim` is true; for no dimensions, whether each element
+        is.
+        """
         return self._tested_over(self.xp.any, x, dim, keepdim)
 
     @operator("all.dims")
     def all_over(self, x: Array, dim: Dims = None, keepdim: bool = False) -> Any:
-        """Return whether all elements over `dim` are true; over no dimensions, whether each is."""
+        """Return whether all elements over `dim` are true; for no dimensions, whether each element
+        is.
+        """
         return self._tested_over(self.xp.all, x, dim, keepdim)
 
     def _tested_over(self, test: Function, x: Any, dim: Dims, keepdim: bool) -> Any:
@@ -286,7 +294,7 @@ class Reductions(Family):
 
     @operator("count_nonzero", "count_nonzero.dim_IntList")
     def count_nonzero(self, x: Any, dim: Dims = None) -> Any:
-        """Return how many elements over `dim` are not zero."""
+        """Return the number of nonzero elements over `dim`."""
         xp = self.xp
         dims = None if dim is None else wrap_dims(dim, x.ndim)
         return self.ordered(xp.sum(x != 0, axis=dims, dtype=xp.int64))

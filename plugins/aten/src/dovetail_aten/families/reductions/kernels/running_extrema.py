@@ -15,16 +15,16 @@ from ....typing import Array
 
 
 class RunningExtrema(Running):
-    """The greatest and least elements so far, and a soft greatest."""
+    """Cumulative maxima and minima, and the cumulative logsumexp."""
 
     @operator("cummax")
     def cummax(self, x: Array, dim: int) -> tuple[Any, Any]:
-        """Return the greatest element along `dim` up to each one, and the last place it is at."""
+        """Return the greatest element along `dim` up to each element, and its last index."""
         return self._extrema(self.xp.maximum, x, dim)
 
     @operator("cummin")
     def cummin(self, x: Array, dim: int) -> tuple[Any, Any]:
-        """Return the least element along `dim` up to each one, and the last place it is at."""
+        """Return the least element along `dim` up to each element, and its last index."""
         return self._extrema(self.xp.minimum, x, dim)
 
     def _extrema(self, choose: Function, x: Array, dim: int) -> tuple[Any, Any]:

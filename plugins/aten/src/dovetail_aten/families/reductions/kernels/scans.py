@@ -18,12 +18,14 @@ class Scans(Family):
 
     @operator("cumsum")
     def cumsum(self, x: Array, dim: int, *, dtype: NativeDtype | None = None) -> Any:
-        """Return the sums of all elements along `dim` up to each one, of integers in int64."""
+        """Return the sums of all elements along `dim` up to each element, in int64 for integers."""
         return self._scanned("cumsum", self.xp.cumsum, x, dim, dtype)
 
     @operator("cumprod")
     def cumprod(self, x: Array, dim: int, *, dtype: NativeDtype | None = None) -> Any:
-        """Return the products of all elements along `dim` up to each one, of integers in int64."""
+        """Return the products of all elements along `dim` up to each element, in int64 for
+        integers.
+        """
         return self._scanned("cumprod", self.xp.cumprod, x, dim, dtype)
 
     def _scanned(self, name: str, scan: Function, x: Any, dim: int, dtype: Any) -> Any:

@@ -21,7 +21,7 @@ _ALL = slice(None)
 
 
 class IndexedWrites(Family):
-    """Arrays with other elements at some places."""
+    """Arrays with some elements replaced."""
 
     @operator("index_fill.int_Scalar", "index_fill.int_Tensor")
     def index_fill(self, x: Array, dim: int, index: Array, value: Any) -> Any:
@@ -72,7 +72,7 @@ class IndexedWrites(Family):
 
     @operator("masked_scatter")
     def masked_scatter(self, x: Array, mask: Array, source: Array) -> Any:
-        """Return a copy with the elements of `source`, in their order, where `mask` is true."""
+        """Return a copy with elements of `source`, in order, where `mask` is true."""
         xp = self.xp
         check_masked_scatter(x, mask, source, self.dtypes)
         shape = broadcast_shapes([x.shape, mask.shape])
@@ -89,8 +89,8 @@ class IndexedWrites(Family):
 
     @operator("put")
     def put(self, x: Array, index: Array, source: Array, accumulate: bool = False) -> Any:
-        """Return a copy with the elements of `source` at `index` of the array as one dimension, or
-        added there.
+        """Return a copy with the elements of `source` written or added at `index` of the flattened
+        array.
         """
         xp = self.xp
         check_put(x, index, source, self.dtypes)
@@ -131,7 +131,7 @@ def too_few(size: int, _count: object) -> Exception:
 
 
 def check_index_copy(x: Any, axis: int, index: Any, source: Any, dtypes: Any) -> None:
-    """Refuse what cannot be copied to slices: shapes and dtypes that do not fit.
+    """Raise an error for values that cannot be copied to slices: incompatible shapes and dtypes.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def check_index_copy(x: Any, axis: int, index: Any, source: Any, dtypes: Any) ->
 
 
 def check_masked_scatter(x: Any, mask: Any, source: Any, dtypes: Any) -> None:
-    """Refuse masks and sources of wrong dtypes. Parameters as `check_index_copy`."""
+    """Raise an error for masks and sources of wrong dtypes. Parameters as `check_index_copy`."""
     if dtypes[mask.dtype] is not bool_:
         raise RuntimeError(
             "masked_scatter_ only supports boolean masks, but got mask with dtype "
@@ -198,7 +198,9 @@ def check_masked_scatter(x: Any, mask: Any, source: Any, dtypes: Any) -> None:
 
 
 def check_put(x: Any, index: Any, source: Any, dtypes: Any) -> None:
-    """Refuse indices and sources that do not fit. Parameters as `check_index_copy`."""
+    """Raise an error for indices and sources that are incompatible. Parameters as
+    `check_index_copy`.
+    """
     if dtypes[index.dtype] is not int64:
         raise RuntimeError(
             "put_(): Expected a long tensor for index, but got "

@@ -24,12 +24,12 @@ _FUNCTIONS = {"prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 
 def check_reduction(name: str, reduce: str) -> None:
-    """Refuse a reduction that an operator has not.
+    """Raise an error for a reduction that an operator does not have.
 
     Raises
     ------
     RuntimeError
-        In PyTorch's words.
+        With PyTorch's message.
     """
     if name == "scatter" and reduce not in _AS_REDUCTIONS:
         raise RuntimeError(
@@ -49,7 +49,7 @@ def check_reduction(name: str, reduce: str) -> None:
 
 
 class ScatterReductions(PlacesAlong):
-    """Reductions of the elements that come to the same place."""
+    """Reductions of the elements with the same index."""
 
     @operator("scatter.reduce", "scatter.value_reduce")
     def scatter_with(self, x: Array, dim: int, index: Array, src: Array, *, reduce: str) -> Any:
@@ -68,8 +68,8 @@ class ScatterReductions(PlacesAlong):
     def scatter_reduce(
         self, x: Array, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
     ) -> Any:
-        """Return a copy with the elements of `src` that come to each place at `index` along `dim`
-        reduced, with the one that is there if `include_self`.
+        """Return a copy with the reductions of the elements of `src` with the same `index` along
+        `dim`, including the original element if `include_self`.
         """
         check_reduction("scatter_reduce", reduce)
         return self._reduced_at("scatter", x, dim, index, src, reduce, include_self)
@@ -110,8 +110,8 @@ class ScatterReductions(PlacesAlong):
         *,
         include_self: bool = True,
     ) -> Any:
-        """Return a copy with the slices of `source` that come to each index along `dim` reduced,
-        with the slice that is there if `include_self`.
+        """Return a copy with the reductions of the slices of `source` with the same index along
+        `dim`, including the original slice if `include_self`.
         """
         check_reduction("index_reduce", reduce)
         warn_user_once("index_reduce() is in beta and the API may change at any time.")
@@ -133,7 +133,7 @@ class ScatterReductions(PlacesAlong):
         return self.xp.reshape(made, shape)
 
     def _check_kind(self, name: str, x: Array, reduce: str) -> None:
-        """Refuse the order of complex numbers, and the mean of bools."""
+        """Raise an error for the order of complex numbers, and the mean of bools."""
         dtype = self.dtypes[x.dtype]
         compares = reduce in ("amax", "amin")
         if (compares and dtype.is_complex) or (reduce == "mean" and dtype.category < 1):

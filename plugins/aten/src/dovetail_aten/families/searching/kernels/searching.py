@@ -29,7 +29,7 @@ def is_right(right: bool, side: str | None) -> bool:
 
 
 def check_values(sequence: Any, values: Any) -> None:
-    """Refuse values that do not belong to the rows of a sequence."""
+    """Raise an error for values that do not belong to the rows of a sequence."""
     if not sequence.ndim or (not values.ndim and sequence.ndim != 1):
         raise RuntimeError(
             "torch.searchsorted(): input value can be a scalar only when boundaries tensor "
@@ -49,7 +49,7 @@ class Searching(Sorted):
     """Places of elements in others."""
 
     def _check_sorter(self, sequence: Any, sorter: Any) -> None:
-        """Refuse what is no order of a sequence."""
+        """Raise an error for an invalid order of a sequence."""
         if tuple(sorter.shape) != tuple(sequence.shape):
             raise RuntimeError(
                 "torch.searchsorted(): boundary and sorter must have the same size, but got "

@@ -11,7 +11,7 @@ from ....typing import Array
 
 
 class Distinct(Sorted):
-    """Elements and slices without repetition, where each one is found, and how often."""
+    """Distinct elements and slices, with inverse indices and counts."""
 
     def _empty_places(self) -> Any:
         """Return the places that were not asked for."""
@@ -50,8 +50,8 @@ class Distinct(Sorted):
     def unique(
         self, x: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
     ) -> tuple[Any, Any, Any]:
-        """Return the distinct elements in order, where each element is among them, and how often
-        each occurs.
+        """Return the sorted distinct elements, the index of each element among them, and their
+        counts.
         """
         rows = self.xp.reshape(x, (-1,))
         found, groups, counts = self._distinct(rows, self._order(rows, 0, False), return_inverse)
@@ -69,8 +69,8 @@ class Distinct(Sorted):
         return_counts: bool = False,
         dim: int | None = None,
     ) -> tuple[Any, Any, Any]:
-        """Return elements, or slices along `dim`, that differ from the one before, where each is
-        among them, and how many are equal.
+        """Return the elements, or slices along `dim`, that differ from the previous one, the index
+        of each element among them, and the counts.
         """
         if dim is not None:
             return self.unique_dim_consecutive(x, dim, return_inverse, return_counts)
@@ -110,8 +110,8 @@ class Distinct(Sorted):
         return_inverse: bool = False,
         return_counts: bool = False,
     ) -> tuple[Any, Any, Any]:
-        """Return the distinct slices along `dim` in order, where each slice is among them, and how
-        often each occurs.
+        """Return the sorted distinct slices along `dim`, the index of each slice among them, and
+        their counts.
         """
         axis, rows = self._slices(x, dim)
         size = rows.shape[0]
@@ -126,8 +126,8 @@ class Distinct(Sorted):
     def unique_dim_consecutive(
         self, x: Array, dim: int, return_inverse: bool = False, return_counts: bool = False
     ) -> tuple[Any, Any, Any]:
-        """Return slices along `dim` that differ from the one before, where each is among them, and
-        how many are equal.
+        """Return the slices along `dim` that differ from the previous one, the index of each slice
+        among them, and the counts.
         """
         axis, rows = self._slices(x, dim)
         return self._of_slices(x, axis, *self._distinct(rows, None))

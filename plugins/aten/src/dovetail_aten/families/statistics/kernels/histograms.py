@@ -17,7 +17,7 @@ _WIDE = 1e18
 
 
 def check_bins(bins: int, dim: int = 0) -> None:
-    """Refuse a number of bins that is not positive."""
+    """Raise an error for a number of bins that is not positive."""
     if bins <= 0:
         raise RuntimeError(
             f"torch.histogram(): bins must be > 0, but got {bins} for dimension {dim}. Give one "
@@ -72,7 +72,7 @@ class Histograms(Family):
     def _check_points(
         self, points: Array, bins: int, weight: Array | None, *, has_edges: bool = False
     ) -> None:
-        """Refuse points and weights that do not fit each other."""
+        """Raise an error for points and weights that are incompatible."""
         kind = self.dtypes[points.dtype]
         if points.ndim < 2:
             raise RuntimeError(
@@ -105,7 +105,7 @@ class Histograms(Family):
             )
 
     def _check_edges(self, points: Any, edges: Sequence[Any]) -> None:
-        """Refuse edges of bins that are none."""
+        """Raise an error for edges of bins that are invalid."""
         for dim, each in enumerate(edges):
             if each.ndim != 1:
                 raise RuntimeError(
@@ -157,7 +157,7 @@ class Histograms(Family):
         return edges
 
     def _check_range(self, low: Array, high: Array, dim: int) -> None:
-        """Refuse a range that is not finite, or upside down, unless values cannot be looked at."""
+        """Raise an error for a range that is infinite or reversed, unless values are lazy."""
         if self.lazy:
             return
         least, most = float(low), float(high)

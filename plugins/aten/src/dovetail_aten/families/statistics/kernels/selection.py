@@ -15,7 +15,7 @@ from ....typing import Array
 
 
 class Selection(Running, Sorted):
-    """Elements selected by rank or frequency, and their places."""
+    """Elements selected by rank or frequency, and their indices."""
 
     def _checked_axis(self, name: str, x: Array, dim: int) -> int:
         """Return the dimension to select along, which must have elements."""
@@ -53,7 +53,7 @@ class Selection(Running, Sorted):
 
     @operator("median.dim")
     def median_along(self, x: Array, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
-        """Return the median along `dim`, the lower of two, and its place; the first NaN if there is
+        """Return the median along `dim`, the lower of two, and its index; the first NaN if there is
         one.
         """
         axis = self._checked_axis("median", x, dim)
@@ -65,8 +65,8 @@ class Selection(Running, Sorted):
 
     @operator("nanmedian.dim")
     def nanmedian_along(self, x: Array, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
-        """Return the median along `dim` of what is not NaN, the lower of two, and its place; NaN if
-        there is nothing else.
+        """Return the median along `dim` of elements that are not NaN, the lower of two, and its
+        index; NaN if all elements are NaN.
         """
         axis = self._checked_axis("median", x, dim)
         if not x.ndim:
@@ -88,17 +88,21 @@ class Selection(Running, Sorted):
 
     @operator("median")
     def median(self, x: Array) -> Any:
-        """Return the median of all elements, the lower of two; NaN if there is one, or nothing."""
+        """Return the median of all elements, the lower of two; NaN if any element is NaN, or
+        without elements.
+        """
         return self.median_along(self._whole(x), 0)[0]
 
     @operator("nanmedian")
     def nanmedian(self, x: Array) -> Any:
-        """Return the median of all elements that are not NaN, the lower of two; NaN of nothing."""
+        """Return the median of all elements that are not NaN, the lower of two, or NaN without such
+        elements.
+        """
         return self.nanmedian_along(self._whole(x), 0)[0]
 
     @operator("kthvalue")
     def kthvalue(self, x: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
-        """Return the `k`-th least element along `dim`, counted from 1, and its place."""
+        """Return the `k`-th least element along `dim`, counted from 1, and its index."""
         axis = self._checked_axis("kthvalue", x, dim)
         if not 1 <= k <= (x.shape[axis] if x.ndim else 1):
             raise RuntimeError(
@@ -112,9 +116,7 @@ class Selection(Running, Sorted):
 
     @operator("mode")
     def mode(self, x: Array, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
-        """Return the most frequent element along `dim`, the least of several, and the last place
-        it is at.
-        """
+        """Return the most frequent element along `dim`, the least of ties, and its last index."""
         xp = self.xp
         axis = self._checked_axis("mode", x, dim)
         if not x.ndim:

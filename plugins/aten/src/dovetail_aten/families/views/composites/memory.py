@@ -59,7 +59,9 @@ def resize(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | N
 def resize_of_variable(
     self: Any, size: Sequence[int], *, memory_format: MemoryFormat | None = None
 ) -> Any:
-    """Refuse a tensor that requires grad, whatever the grad mode, and go on below Autograd."""
+    """Raise an error for a tensor that requires grad, whatever the grad mode, and go on below
+    Autograd.
+    """
     _refuse_gradients(self)
     with AutoDispatchBelowAutograd():
         return F.resize_(self, size, memory_format=memory_format)
@@ -191,7 +193,7 @@ def _offset_of(tensor: TensorBase) -> int:
 
 
 def _check(self: TensorBase, name: str) -> None:
-    """Refuse tensors that have no memory of their own, or none that can be shown in parts."""
+    """Raise an error for tensors without memory, or without memory that views can share."""
     backend = self._backend
     if not backend.is_device:
         raise RuntimeError(

@@ -28,11 +28,13 @@ _BYTES_OF_VIEW = 120
 
 
 class Views(Family):
-    """Views in another shape, and of parts."""
+    """Views in another shape, and views of parts."""
 
     @operator("view")
     def view(self, x: Any, size: Sequence[int]) -> Any:
-        """Return a view with another shape of as many elements; the strides must allow it."""
+        """Return a view with another shape and the same number of elements; the strides must allow
+        it.
+        """
         shape = infer_size(size, x.size)
         result = self.capabilities.view(x, shape)
         if result is None:
@@ -46,7 +48,7 @@ class Views(Family):
     @operator("_unsafe_view")
     @helper("reshape")
     def reshape(self, x: Array, shape: Sequence[int]) -> Any:
-        """Return `x` in another shape, a copy where its strides do not allow a view."""
+        """Return `x` in another shape: a view, or a copy if its strides do not allow a view."""
         shape = tuple(shape)
         if -1 not in shape and math.prod(shape) == x.size:
             return self.xp.reshape(x, shape)
@@ -98,7 +100,7 @@ class Views(Family):
 
     @operator("t")
     def t(self, x: Array) -> Any:
-        """Return the transpose of a matrix; a vector or 0-d array itself."""
+        """Return the transpose of a matrix, or a vector or 0-d array itself."""
         if x.ndim > 2:
             raise RuntimeError(
                 f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D. Use "
@@ -108,7 +110,7 @@ class Views(Family):
 
     @operator("select.int")
     def select(self, x: Array, dim: int, index: int) -> Any:
-        """Return a view of the slice `index` along `dim`, which the result has not."""
+        """Return a view of the slice `index` along `dim`, without this dimension."""
         shape = x.shape
         if not shape:
             raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -165,7 +167,7 @@ class Views(Family):
     def select_backward(
         self, grad_output: Array, input_sizes: Sequence[int], dim: int, index: int
     ) -> Any:
-        """Return the gradient of `select`: zeros but for the slice."""
+        """Return the gradient of `select`: zeros except in the slice."""
         axis = wrap_dim(dim, len(input_sizes))
         if not -input_sizes[axis] <= index < input_sizes[axis]:
             raise IndexError(
@@ -191,7 +193,7 @@ class Views(Family):
         end: int,
         step: int,
     ) -> Any:
-        """Return the gradient of `slice_`: zeros but for the part."""
+        """Return the gradient of `slice_`: zeros except in the part."""
         axis = wrap_dim(dim, len(input_sizes))
         if step <= 0:
             raise RuntimeError(f"slice step must be positive, but is {step}")
@@ -203,7 +205,7 @@ class Views(Family):
     def diagonal_backward(
         self, grad_output: Array, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int
     ) -> Any:
-        """Return the gradient of `diagonal`: zeros but for the diagonal."""
+        """Return the gradient of `diagonal`: zeros except on the diagonal."""
         xp = self.xp
         sizes = check_size(input_sizes, 8)
         first, second = wrap_dim(dim1, len(sizes)), wrap_dim(dim2, len(sizes))
