@@ -73,7 +73,7 @@ def outcome(call: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -
             each.shape,
             each.dtype,
             str(each.tolist()),
-            [s for s, n in zip(each.strides, each.shape, strict=True) if n > 1],
+            [s for s, n in zip(each.strides, each.shape, strict=True) if n > 1 and each.size],
         )
         for each in results
     ]
