@@ -88,12 +88,11 @@ def attach_stub(
     public, submodules, elsewhere = read_stub(module)
     namespace["__all__"] = public
     namespace["__dir__"] = lambda: sorted({*namespace, *public, *submodules})
-    later = {}
-    for name, source in elsewhere.items():
-        if name not in namespace:
-            later[name] = source
-            if source in sys.modules and name in vars(sys.modules[source]):
-                namespace[name] = vars(sys.modules[source])[name]
+    later = {name: source for name, source in elsewhere.items() if name not in namespace}
+    for name in later.keys() & public:
+        module_of_name = sys.modules.get(later[name])
+        if module_of_name is not None and name in vars(module_of_name):
+            namespace[name] = vars(module_of_name)[name]
     if publishes:
         publish(module, pickled, lazy=later)
 
