@@ -256,8 +256,7 @@ def test_written_variants_are_one_line_that_the_first_call_completes(
     library: codegen.Library,
 ) -> None:
     assert (
-        'def dim_out(input, *, out): return complete(dim_out, "vision::dim", "out")'
-        "(input, out=out)\n"
+        'def dim_out(input, *, out): return complete(dim_out, "vision::dim.out")(input, out=out)\n'
     ) in codegen.generate(library)["functions.py"]
 
 

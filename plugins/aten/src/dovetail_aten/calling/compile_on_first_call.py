@@ -48,8 +48,7 @@ def default(name: str, overload: str, position: int) -> Any:
 
 def complete(
     function: FunctionType,
-    name: str,
-    overload: str,
+    operator: str,
     out: str | None = None,
     outs: Sequence[str] = (),
 ) -> FunctionType:
@@ -62,14 +61,15 @@ def complete(
     ----------
     function
         What is generated as one line, with the parameters of the real body.
-    name, overload
-        Its operator.
+    operator
+        The name of its operator, ``"aten::add.Tensor"``.
     out, outs
         The function to go to when ``out=`` is given, and the tensors that it writes, where that is
         not ``out`` alone.
     """
     if function in _completed:  # by a property, which has the short body for good: `getter`
         return function
+    name, _, overload = operator.partition(".")
     op = registry.find_or_throw(name, overload)
     called, names = function.__name__, function.__code__.co_varnames
     body = PythonFunction(

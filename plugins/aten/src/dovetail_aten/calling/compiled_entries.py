@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import CO_VARARGS
-from itertools import pairwise
 from types import FunctionType
 from typing import Any, Final
 
@@ -190,9 +189,9 @@ def called_by(function: FunctionType) -> Operator | Overloads:
 def operator_behind(function: FunctionType) -> Operator | None:
     """Return the operator that a generated function calls; None if it chooses one."""
     code, names = function.__code__, function.__globals__
-    if code.co_names[:1] == ("complete",):  # given the name, as the first such text, and overload
-        texts = [x for x in code.co_consts if isinstance(x, str)]
-        (name, overload), *_ = [pair for pair in pairwise(texts) if "::" in pair[0]]
+    if code.co_names[:1] == ("complete",):  # given the name, the first such text
+        operator, *_ = [x for x in code.co_consts if isinstance(x, str) and "::" in x]
+        name, _, overload = operator.partition(".")
         return registry.find_or_throw(name, overload)
     for name in code.co_names:
         base, _, rest = name.rpartition("_")

@@ -3,7 +3,7 @@
 ``self`` is called ``input``, sizes may be spelled out (``x.view(2, 3)``), and results may have
 names. Every function has a short text as well, which is in the file::
 
-    def neg_(input): return complete(neg_, "aten::neg_", "")(input)
+    def neg_(input): return complete(neg_, "aten::neg_")(input)
 
 `complete` gives the function its real body at the first call, from this very template.
 """
@@ -91,7 +91,8 @@ class PythonFunction:
         """Return the text of one line that becomes `source` at the first call."""
         schema = python_schema(self.schema)
         head = f"def {self.name}({', '.join(self._parameters(schema))})"
-        operator = f'"{self.schema.name}", "{self.schema.overload_name}"'
+        overload = self.schema.overload_name
+        operator = f'"{self.schema.name}{"." if overload else ""}{overload}"'
         given = passed_on(schema)
         if self.out is not None:
             operator += f', "{self.out}"' + (f", {tuple(self.outs)}" if self.outs else "")

@@ -8,8 +8,8 @@ from dovetail_aten.calling.compile_on_first_call import MISSING, complete, compl
 from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
 from dovetail_aten.calling.overloads import Overloads
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False): return complete(scaled_dot_product_attention, "aten::scaled_dot_product_attention", "")(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
-def _scaled_dot_product_attention_math(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, dropout_mask=None, *, scale=None, enable_gqa=False): return complete(_scaled_dot_product_attention_math, "aten::_scaled_dot_product_attention_math", "")(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale=scale, enable_gqa=enable_gqa)
-def _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None): return complete(_scaled_dot_product_flash_attention_for_cpu, "aten::_scaled_dot_product_flash_attention_for_cpu", "")(query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False): return complete(scaled_dot_product_attention, "aten::scaled_dot_product_attention")(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+def _scaled_dot_product_attention_math(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, dropout_mask=None, *, scale=None, enable_gqa=False): return complete(_scaled_dot_product_attention_math, "aten::_scaled_dot_product_attention_math")(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale=scale, enable_gqa=enable_gqa)
+def _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None): return complete(_scaled_dot_product_flash_attention_for_cpu, "aten::_scaled_dot_product_flash_attention_for_cpu")(query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
 
 __all__ = compile_entries(globals())

@@ -8,13 +8,13 @@ from dovetail_aten.calling.compile_on_first_call import MISSING, complete, compl
 from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
 from dovetail_aten.calling.overloads import Overloads
-def ctc_loss_IntList(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False): return complete(ctc_loss_IntList, "aten::ctc_loss", "IntList")(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
-def ctc_loss_Tensor(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False): return complete(ctc_loss_Tensor, "aten::ctc_loss", "Tensor")(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
+def ctc_loss_IntList(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False): return complete(ctc_loss_IntList, "aten::ctc_loss.IntList")(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
+def ctc_loss_Tensor(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False): return complete(ctc_loss_Tensor, "aten::ctc_loss.Tensor")(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
 _ctc_loss_overloads = Overloads("aten::ctc_loss", {
     "IntList": (ctc_loss_IntList, None), "Tensor": (ctc_loss_Tensor, None),
 })
 def ctc_loss(*args, **kwargs): return complete_choice(ctc_loss, _ctc_loss_overloads)(*args, **kwargs)
-def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, zero_infinity=False): return complete(_ctc_loss, "aten::_ctc_loss", "")(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
-def _ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity=False): return complete(_ctc_loss_backward, "aten::_ctc_loss_backward", "")(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity)
+def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, zero_infinity=False): return complete(_ctc_loss, "aten::_ctc_loss")(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+def _ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity=False): return complete(_ctc_loss_backward, "aten::_ctc_loss_backward")(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity)
 
 __all__ = compile_entries(globals())

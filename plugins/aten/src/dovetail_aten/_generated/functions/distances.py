@@ -8,14 +8,14 @@ from dovetail_aten.calling.compile_on_first_call import MISSING, complete, compl
 from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
 from dovetail_aten.calling.overloads import Overloads
-def pairwise_distance(x1=MISSING, x2=MISSING, p=2.0, eps=1e-06, keepdim=False, surplus=MISSING, keepdims=MISSING): return complete(pairwise_distance, "aten::pairwise_distance", "")(x1, x2, p, eps, keepdim, surplus=surplus, keepdims=keepdims)
-def cosine_similarity(x1=MISSING, x2=MISSING, dim=1, eps=1e-08, surplus=MISSING, axis=MISSING): return complete(cosine_similarity, "aten::cosine_similarity", "")(x1, x2, dim, eps, surplus=surplus, axis=axis)
-def pdist(input=MISSING, p=2.0, surplus=MISSING, x=None, x1=None, a=None): return complete(pdist, "aten::pdist", "")(input, p, surplus=surplus, x=x, x1=x1, a=a)
-def cdist(x1, x2, p=2.0, compute_mode=None): return complete(cdist, "aten::cdist", "")(x1, x2, p, compute_mode)
-def _euclidean_dist(x1, x2): return complete(_euclidean_dist, "aten::_euclidean_dist", "")(x1, x2)
-def dist(input=MISSING, other=MISSING, p=2, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(dist, "aten::dist", "")(input, other, p, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-def renorm_out(input, p, dim, maxnorm, *, out): return complete(renorm_out, "aten::renorm", "out")(input, p, dim, maxnorm, out=out)
-def renorm(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(renorm, "aten::renorm", "", "renorm_out")(input, p, dim, maxnorm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-def renorm_(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(renorm_, "aten::renorm_", "")(input, p, dim, maxnorm, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def pairwise_distance(x1=MISSING, x2=MISSING, p=2.0, eps=1e-06, keepdim=False, surplus=MISSING, keepdims=MISSING): return complete(pairwise_distance, "aten::pairwise_distance")(x1, x2, p, eps, keepdim, surplus=surplus, keepdims=keepdims)
+def cosine_similarity(x1=MISSING, x2=MISSING, dim=1, eps=1e-08, surplus=MISSING, axis=MISSING): return complete(cosine_similarity, "aten::cosine_similarity")(x1, x2, dim, eps, surplus=surplus, axis=axis)
+def pdist(input=MISSING, p=2.0, surplus=MISSING, x=None, x1=None, a=None): return complete(pdist, "aten::pdist")(input, p, surplus=surplus, x=x, x1=x1, a=a)
+def cdist(x1, x2, p=2.0, compute_mode=None): return complete(cdist, "aten::cdist")(x1, x2, p, compute_mode)
+def _euclidean_dist(x1, x2): return complete(_euclidean_dist, "aten::_euclidean_dist")(x1, x2)
+def dist(input=MISSING, other=MISSING, p=2, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(dist, "aten::dist")(input, other, p, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def renorm_out(input, p, dim, maxnorm, *, out): return complete(renorm_out, "aten::renorm.out")(input, p, dim, maxnorm, out=out)
+def renorm(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(renorm, "aten::renorm", "renorm_out")(input, p, dim, maxnorm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def renorm_(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(renorm_, "aten::renorm_")(input, p, dim, maxnorm, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 __all__ = compile_entries(globals())

@@ -8,12 +8,12 @@ from dovetail_aten.calling.compile_on_first_call import MISSING, complete, compl
 from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
 from dovetail_aten.calling.overloads import Overloads
-def dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(dropout_, "aten::dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
-def feature_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_dropout, "aten::feature_dropout", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
-def feature_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_dropout_, "aten::feature_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
-def alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(alpha_dropout, "aten::alpha_dropout", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
-def alpha_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(alpha_dropout_, "aten::alpha_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
-def feature_alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_alpha_dropout, "aten::feature_alpha_dropout", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
-def feature_alpha_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_alpha_dropout_, "aten::feature_alpha_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
+def dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(dropout_, "aten::dropout_")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
+def feature_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_dropout, "aten::feature_dropout")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
+def feature_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_dropout_, "aten::feature_dropout_")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
+def alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(alpha_dropout, "aten::alpha_dropout")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
+def alpha_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(alpha_dropout_, "aten::alpha_dropout_")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
+def feature_alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_alpha_dropout, "aten::feature_alpha_dropout")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
+def feature_alpha_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_alpha_dropout_, "aten::feature_alpha_dropout_")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
 
 __all__ = compile_entries(globals())

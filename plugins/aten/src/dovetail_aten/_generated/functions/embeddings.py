@@ -8,15 +8,15 @@ from dovetail_aten.calling.compile_on_first_call import MISSING, complete, compl
 from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
 from dovetail_aten.calling.overloads import Overloads
-def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=-1): return complete(_embedding_bag, "aten::_embedding_bag", "")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
-def embedding_renorm_(input=MISSING, indices=MISSING, max_norm=MISSING, norm_type=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(embedding_renorm_, "aten::embedding_renorm_", "")(input, indices, max_norm, norm_type, surplus=surplus, x=x, x1=x1, a=a)
-def embedding_bag_default(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False): return complete(embedding_bag_default, "aten::embedding_bag", "")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset)
-def embedding_bag_padding_idx(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx): return complete(embedding_bag_padding_idx, "aten::embedding_bag", "padding_idx")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
+def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=-1): return complete(_embedding_bag, "aten::_embedding_bag")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
+def embedding_renorm_(input=MISSING, indices=MISSING, max_norm=MISSING, norm_type=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(embedding_renorm_, "aten::embedding_renorm_")(input, indices, max_norm, norm_type, surplus=surplus, x=x, x1=x1, a=a)
+def embedding_bag_default(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False): return complete(embedding_bag_default, "aten::embedding_bag")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset)
+def embedding_bag_padding_idx(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx): return complete(embedding_bag_padding_idx, "aten::embedding_bag.padding_idx")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
 _embedding_bag_overloads = Overloads("aten::embedding_bag", {
     "": (embedding_bag_default, None), "padding_idx": (embedding_bag_padding_idx, None),
 })
 def embedding_bag(*args, **kwargs): return complete_choice(embedding_bag, _embedding_bag_overloads)(*args, **kwargs)
-def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False): return complete(embedding, "aten::embedding", "")(weight, indices, padding_idx, scale_grad_by_freq, sparse)
-def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq): return complete(embedding_dense_backward, "aten::embedding_dense_backward", "")(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
+def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False): return complete(embedding, "aten::embedding")(weight, indices, padding_idx, scale_grad_by_freq, sparse)
+def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq): return complete(embedding_dense_backward, "aten::embedding_dense_backward")(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
 
 __all__ = compile_entries(globals())

@@ -8,15 +8,15 @@ from dovetail_aten.calling.compile_on_first_call import MISSING, complete, compl
 from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
 from dovetail_aten.calling.overloads import Overloads
-def hinge_embedding_loss(input=MISSING, target=MISSING, margin=1.0, reduction=1, surplus=MISSING, x=None, x1=None, a=None): return complete(hinge_embedding_loss, "aten::hinge_embedding_loss", "")(input, target, margin, reduction, surplus=surplus, x=x, x1=x1, a=a)
-def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1): return complete(margin_ranking_loss, "aten::margin_ranking_loss", "")(input1, input2, target, margin, reduction)
-def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1): return complete(cosine_embedding_loss, "aten::cosine_embedding_loss", "")(input1, input2, target, margin, reduction)
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=1): return complete(triplet_margin_loss, "aten::triplet_margin_loss", "")(anchor, positive, negative, margin, p, eps, swap, reduction)
-def soft_margin_loss_out(input, target, reduction=1, *, out): return complete(soft_margin_loss_out, "aten::soft_margin_loss", "out")(input, target, reduction, out=out)
-def soft_margin_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(soft_margin_loss, "aten::soft_margin_loss", "", "soft_margin_loss_out")(input, target, reduction, out=out, surplus=surplus, x=x, x1=x1, a=a)
-def multi_margin_loss_out(input, target, p=1, margin=1, weight=None, reduction=1, *, out): return complete(multi_margin_loss_out, "aten::multi_margin_loss", "out")(input, target, p, margin, weight, reduction, out=out)
-def multi_margin_loss(input=MISSING, target=MISSING, p=1, margin=1, weight=None, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(multi_margin_loss, "aten::multi_margin_loss", "", "multi_margin_loss_out")(input, target, p, margin, weight, reduction, out=out, surplus=surplus, x=x, x1=x1, a=a)
-def multilabel_margin_loss_out(input, target, reduction=1, *, out): return complete(multilabel_margin_loss_out, "aten::multilabel_margin_loss", "out")(input, target, reduction, out=out)
-def multilabel_margin_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(multilabel_margin_loss, "aten::multilabel_margin_loss", "", "multilabel_margin_loss_out")(input, target, reduction, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def hinge_embedding_loss(input=MISSING, target=MISSING, margin=1.0, reduction=1, surplus=MISSING, x=None, x1=None, a=None): return complete(hinge_embedding_loss, "aten::hinge_embedding_loss")(input, target, margin, reduction, surplus=surplus, x=x, x1=x1, a=a)
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1): return complete(margin_ranking_loss, "aten::margin_ranking_loss")(input1, input2, target, margin, reduction)
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1): return complete(cosine_embedding_loss, "aten::cosine_embedding_loss")(input1, input2, target, margin, reduction)
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=1): return complete(triplet_margin_loss, "aten::triplet_margin_loss")(anchor, positive, negative, margin, p, eps, swap, reduction)
+def soft_margin_loss_out(input, target, reduction=1, *, out): return complete(soft_margin_loss_out, "aten::soft_margin_loss.out")(input, target, reduction, out=out)
+def soft_margin_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(soft_margin_loss, "aten::soft_margin_loss", "soft_margin_loss_out")(input, target, reduction, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def multi_margin_loss_out(input, target, p=1, margin=1, weight=None, reduction=1, *, out): return complete(multi_margin_loss_out, "aten::multi_margin_loss.out")(input, target, p, margin, weight, reduction, out=out)
+def multi_margin_loss(input=MISSING, target=MISSING, p=1, margin=1, weight=None, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(multi_margin_loss, "aten::multi_margin_loss", "multi_margin_loss_out")(input, target, p, margin, weight, reduction, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def multilabel_margin_loss_out(input, target, reduction=1, *, out): return complete(multilabel_margin_loss_out, "aten::multilabel_margin_loss.out")(input, target, reduction, out=out)
+def multilabel_margin_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(multilabel_margin_loss, "aten::multilabel_margin_loss", "multilabel_margin_loss_out")(input, target, reduction, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 __all__ = compile_entries(globals())

@@ -8,73 +8,73 @@ from dovetail_aten.calling.compile_on_first_call import MISSING, complete, compl
 from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
 from dovetail_aten.calling.overloads import Overloads
-def mm_out(input, mat2, *, out): return complete(mm_out, "aten::mm", "out")(input, mat2, out=out)
-def mm(input=MISSING, mat2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(mm, "aten::mm", "", "mm_out")(input, mat2, out=out, surplus=surplus, x=x, x1=x1, a=a)
-def bmm_out(input, mat2, *, out): return complete(bmm_out, "aten::bmm", "out")(input, mat2, out=out)
-def bmm(input=MISSING, mat2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(bmm, "aten::bmm", "", "bmm_out")(input, mat2, out=out, surplus=surplus, x=x, x1=x1, a=a)
-def mv_out(input, vec, *, out): return complete(mv_out, "aten::mv", "out")(input, vec, out=out)
-def mv(input=MISSING, vec=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(mv, "aten::mv", "", "mv_out")(input, vec, out=out, surplus=surplus, x=x, x1=x1, a=a)
-def dot_out(input, tensor, *, out): return complete(dot_out, "aten::dot", "out")(input, tensor, out=out)
-def dot(input=MISSING, tensor=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(dot, "aten::dot", "", "dot_out")(input, tensor, out=out, surplus=surplus, x=x, x1=x1, a=a)
-def vdot_out(input, other, *, out): return complete(vdot_out, "aten::vdot", "out")(input, other, out=out)
-def vdot(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(vdot, "aten::vdot", "", "vdot_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-def inner_out(input, other, *, out): return complete(inner_out, "aten::inner", "out")(input, other, out=out)
-def inner(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(inner, "aten::inner", "", "inner_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-def addmm_out(input, mat1, mat2, *, beta=1, alpha=1, out): return complete(addmm_out, "aten::addmm", "out")(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
-def addmm(input=MISSING, mat1=MISSING, mat2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None): return complete(addmm, "aten::addmm", "", "addmm_out")(input, mat1, mat2, beta=beta, alpha=alpha, out=out, old1=old1, old2=old2, x=x, x1=x1, a=a)
+def mm_out(input, mat2, *, out): return complete(mm_out, "aten::mm.out")(input, mat2, out=out)
+def mm(input=MISSING, mat2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(mm, "aten::mm", "mm_out")(input, mat2, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def bmm_out(input, mat2, *, out): return complete(bmm_out, "aten::bmm.out")(input, mat2, out=out)
+def bmm(input=MISSING, mat2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(bmm, "aten::bmm", "bmm_out")(input, mat2, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def mv_out(input, vec, *, out): return complete(mv_out, "aten::mv.out")(input, vec, out=out)
+def mv(input=MISSING, vec=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(mv, "aten::mv", "mv_out")(input, vec, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def dot_out(input, tensor, *, out): return complete(dot_out, "aten::dot.out")(input, tensor, out=out)
+def dot(input=MISSING, tensor=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(dot, "aten::dot", "dot_out")(input, tensor, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def vdot_out(input, other, *, out): return complete(vdot_out, "aten::vdot.out")(input, other, out=out)
+def vdot(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(vdot, "aten::vdot", "vdot_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def inner_out(input, other, *, out): return complete(inner_out, "aten::inner.out")(input, other, out=out)
+def inner(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(inner, "aten::inner", "inner_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def addmm_out(input, mat1, mat2, *, beta=1, alpha=1, out): return complete(addmm_out, "aten::addmm.out")(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
+def addmm(input=MISSING, mat1=MISSING, mat2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None): return complete(addmm, "aten::addmm", "addmm_out")(input, mat1, mat2, beta=beta, alpha=alpha, out=out, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addmm"] = OldOverloads(
     ('(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2, *, Tensor out = None)', '(Number beta, Tensor input, Tensor mat1, Tensor mat2, *, Tensor out = None)'),
     ('(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, Tensor out = None)',),
 )
-def addmm_(input=MISSING, mat1=MISSING, mat2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addmm_, "aten::addmm_", "")(input, mat1, mat2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
+def addmm_(input=MISSING, mat1=MISSING, mat2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addmm_, "aten::addmm_")(input, mat1, mat2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addmm_"] = OldOverloads(
     ('(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2)', '(Number beta, Tensor input, Tensor mat1, Tensor mat2)'),
     ('(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)',),
 )
-def _sparse_addmm(input, mat1, mat2, *, beta=1, alpha=1): return complete(_sparse_addmm, "aten::_sparse_addmm", "")(input, mat1, mat2, beta=beta, alpha=alpha)
-def addmv_out(input, mat, vec, *, beta=1, alpha=1, out): return complete(addmv_out, "aten::addmv", "out")(input, mat, vec, beta=beta, alpha=alpha, out=out)
-def addmv(input=MISSING, mat=MISSING, vec=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None): return complete(addmv, "aten::addmv", "", "addmv_out")(input, mat, vec, beta=beta, alpha=alpha, out=out, old1=old1, old2=old2, x=x, x1=x1, a=a)
+def _sparse_addmm(input, mat1, mat2, *, beta=1, alpha=1): return complete(_sparse_addmm, "aten::_sparse_addmm")(input, mat1, mat2, beta=beta, alpha=alpha)
+def addmv_out(input, mat, vec, *, beta=1, alpha=1, out): return complete(addmv_out, "aten::addmv.out")(input, mat, vec, beta=beta, alpha=alpha, out=out)
+def addmv(input=MISSING, mat=MISSING, vec=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None): return complete(addmv, "aten::addmv", "addmv_out")(input, mat, vec, beta=beta, alpha=alpha, out=out, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addmv"] = OldOverloads(
     ('(Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec, *, Tensor out = None)', '(Number beta, Tensor input, Tensor mat, Tensor vec, *, Tensor out = None)'),
     ('(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1, Tensor out = None)',),
 )
-def addmv_(input=MISSING, mat=MISSING, vec=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addmv_, "aten::addmv_", "")(input, mat, vec, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
+def addmv_(input=MISSING, mat=MISSING, vec=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addmv_, "aten::addmv_")(input, mat, vec, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addmv_"] = OldOverloads(
     ('(Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec)', '(Number beta, Tensor input, Tensor mat, Tensor vec)'),
     ('(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)',),
 )
-def addbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(addbmm_out, "aten::addbmm", "out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
-def addbmm(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None): return complete(addbmm, "aten::addbmm", "", "addbmm_out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out, old1=old1, old2=old2, x=x, x1=x1, a=a)
+def addbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(addbmm_out, "aten::addbmm.out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
+def addbmm(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None): return complete(addbmm, "aten::addbmm", "addbmm_out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addbmm"] = OldOverloads(
     ('(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = None)', '(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)'),
     ('(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out = None)',),
 )
-def addbmm_(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addbmm_, "aten::addbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
+def addbmm_(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addbmm_, "aten::addbmm_")(input, batch1, batch2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addbmm_"] = OldOverloads(
     ('(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2)', '(Number beta, Tensor input, Tensor batch1, Tensor batch2)'),
     ('(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)',),
 )
-def baddbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(baddbmm_out, "aten::baddbmm", "out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
-def baddbmm(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None): return complete(baddbmm, "aten::baddbmm", "", "baddbmm_out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out, old1=old1, old2=old2, x=x, x1=x1, a=a)
+def baddbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(baddbmm_out, "aten::baddbmm.out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
+def baddbmm(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None): return complete(baddbmm, "aten::baddbmm", "baddbmm_out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["baddbmm"] = OldOverloads(
     ('(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = None)', '(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)'),
     ('(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out = None)',),
 )
-def baddbmm_(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(baddbmm_, "aten::baddbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
+def baddbmm_(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(baddbmm_, "aten::baddbmm_")(input, batch1, batch2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["baddbmm_"] = OldOverloads(
     ('(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2)', '(Number beta, Tensor input, Tensor batch1, Tensor batch2)'),
     ('(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)',),
 )
-def matmul_out(input, other, *, out): return complete(matmul_out, "aten::matmul", "out")(input, other, out=out)
-def matmul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(matmul, "aten::matmul", "", "matmul_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-def matmul_operator(input, other): return complete(matmul_operator, "aten::matmul", "")(input, other)
-def linear_out(input, weight, bias=None, *, out): return complete(linear_out, "aten::linear", "out")(input, weight, bias, out=out)
-def linear(input=MISSING, weight=MISSING, bias=None, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linear, "aten::linear", "", "linear_out")(input, weight, bias, out=out, surplus=surplus, x=x, x1=x1, a=a)
-def outer_out(input, vec2, *, out): return complete(outer_out, "aten::outer", "out")(input, vec2, out=out)
-def outer(input=MISSING, vec2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(outer, "aten::outer", "", "outer_out")(input, vec2, out=out, surplus=surplus, x=x, x1=x1, a=a)
-def ger_out(input, vec2, *, out): return complete(ger_out, "aten::ger", "out")(input, vec2, out=out)
-def ger(input=MISSING, vec2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(ger, "aten::ger", "", "ger_out")(input, vec2, out=out, surplus=surplus, x=x, x1=x1, a=a)
-def einsum(equation, tensors, *, path=None): return complete(einsum, "aten::einsum", "")(equation, tensors, path=path)
-def bilinear(input1, input2, weight, bias=None): return complete(bilinear, "aten::bilinear", "")(input1, input2, weight, bias)
+def matmul_out(input, other, *, out): return complete(matmul_out, "aten::matmul.out")(input, other, out=out)
+def matmul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(matmul, "aten::matmul", "matmul_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def matmul_operator(input, other): return complete(matmul_operator, "aten::matmul")(input, other)
+def linear_out(input, weight, bias=None, *, out): return complete(linear_out, "aten::linear.out")(input, weight, bias, out=out)
+def linear(input=MISSING, weight=MISSING, bias=None, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linear, "aten::linear", "linear_out")(input, weight, bias, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def outer_out(input, vec2, *, out): return complete(outer_out, "aten::outer.out")(input, vec2, out=out)
+def outer(input=MISSING, vec2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(outer, "aten::outer", "outer_out")(input, vec2, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def ger_out(input, vec2, *, out): return complete(ger_out, "aten::ger.out")(input, vec2, out=out)
+def ger(input=MISSING, vec2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(ger, "aten::ger", "ger_out")(input, vec2, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def einsum(equation, tensors, *, path=None): return complete(einsum, "aten::einsum")(equation, tensors, path=path)
+def bilinear(input1, input2, weight, bias=None): return complete(bilinear, "aten::bilinear")(input1, input2, weight, bias)
 
 __all__ = compile_entries(globals())

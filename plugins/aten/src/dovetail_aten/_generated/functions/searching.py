@@ -8,58 +8,58 @@ from dovetail_aten.calling.compile_on_first_call import MISSING, complete, compl
 from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
 from dovetail_aten.calling.overloads import Overloads
-def _unique2_out(input, sorted=True, return_inverse=False, return_counts=False, *, out0, out1, out2): return complete(_unique2_out, "aten::_unique2", "out")(input, sorted, return_inverse, return_counts, out0=out0, out1=out1, out2=out2)
-def _unique2(input, sorted=True, return_inverse=False, return_counts=False, *, out=None): return complete(_unique2, "aten::_unique2", "", "_unique2_out", ('out0', 'out1', 'out2'))(input, sorted, return_inverse, return_counts, out=out)
-def unique_dim_out(input, dim, sorted=True, return_inverse=False, return_counts=False, *, out0, out1, out2): return complete(unique_dim_out, "aten::unique_dim", "out")(input, dim, sorted, return_inverse, return_counts, out0=out0, out1=out1, out2=out2)
-def unique_dim(input=MISSING, dim=MISSING, sorted=True, return_inverse=False, return_counts=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(unique_dim, "aten::unique_dim", "", "unique_dim_out", ('out0', 'out1', 'out2'))(input, dim, sorted, return_inverse, return_counts, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-def unique_consecutive_out(input, return_inverse=False, return_counts=False, dim=None, *, out0, out1, out2): return complete(unique_consecutive_out, "aten::unique_consecutive", "out")(input, return_inverse, return_counts, dim, out0=out0, out1=out1, out2=out2)
-def unique_consecutive(input=MISSING, return_inverse=False, return_counts=False, dim=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(unique_consecutive, "aten::unique_consecutive", "", "unique_consecutive_out", ('out0', 'out1', 'out2'))(input, return_inverse, return_counts, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-def unique_dim_consecutive_out(input, dim, return_inverse=False, return_counts=False, *, out0, out1, out2): return complete(unique_dim_consecutive_out, "aten::unique_dim_consecutive", "out")(input, dim, return_inverse, return_counts, out0=out0, out1=out1, out2=out2)
-def unique_dim_consecutive(input=MISSING, dim=MISSING, return_inverse=False, return_counts=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(unique_dim_consecutive, "aten::unique_dim_consecutive", "", "unique_dim_consecutive_out", ('out0', 'out1', 'out2'))(input, dim, return_inverse, return_counts, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-def searchsorted_Tensor_out(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out): return complete(searchsorted_Tensor_out, "aten::searchsorted", "Tensor_out")(sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter, out=out)
-def searchsorted_Scalar_out(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out): return complete(searchsorted_Scalar_out, "aten::searchsorted", "Scalar_out")(sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter, out=out)
-def searchsorted_Tensor(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None): return complete(searchsorted_Tensor, "aten::searchsorted", "Tensor")(sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter)
-def searchsorted_Scalar(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None): return complete(searchsorted_Scalar, "aten::searchsorted", "Scalar")(sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter)
+def _unique2_out(input, sorted=True, return_inverse=False, return_counts=False, *, out0, out1, out2): return complete(_unique2_out, "aten::_unique2.out")(input, sorted, return_inverse, return_counts, out0=out0, out1=out1, out2=out2)
+def _unique2(input, sorted=True, return_inverse=False, return_counts=False, *, out=None): return complete(_unique2, "aten::_unique2", "_unique2_out", ('out0', 'out1', 'out2'))(input, sorted, return_inverse, return_counts, out=out)
+def unique_dim_out(input, dim, sorted=True, return_inverse=False, return_counts=False, *, out0, out1, out2): return complete(unique_dim_out, "aten::unique_dim.out")(input, dim, sorted, return_inverse, return_counts, out0=out0, out1=out1, out2=out2)
+def unique_dim(input=MISSING, dim=MISSING, sorted=True, return_inverse=False, return_counts=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(unique_dim, "aten::unique_dim", "unique_dim_out", ('out0', 'out1', 'out2'))(input, dim, sorted, return_inverse, return_counts, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def unique_consecutive_out(input, return_inverse=False, return_counts=False, dim=None, *, out0, out1, out2): return complete(unique_consecutive_out, "aten::unique_consecutive.out")(input, return_inverse, return_counts, dim, out0=out0, out1=out1, out2=out2)
+def unique_consecutive(input=MISSING, return_inverse=False, return_counts=False, dim=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(unique_consecutive, "aten::unique_consecutive", "unique_consecutive_out", ('out0', 'out1', 'out2'))(input, return_inverse, return_counts, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def unique_dim_consecutive_out(input, dim, return_inverse=False, return_counts=False, *, out0, out1, out2): return complete(unique_dim_consecutive_out, "aten::unique_dim_consecutive.out")(input, dim, return_inverse, return_counts, out0=out0, out1=out1, out2=out2)
+def unique_dim_consecutive(input=MISSING, dim=MISSING, return_inverse=False, return_counts=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(unique_dim_consecutive, "aten::unique_dim_consecutive", "unique_dim_consecutive_out", ('out0', 'out1', 'out2'))(input, dim, return_inverse, return_counts, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def searchsorted_Tensor_out(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out): return complete(searchsorted_Tensor_out, "aten::searchsorted.Tensor_out")(sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter, out=out)
+def searchsorted_Scalar_out(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out): return complete(searchsorted_Scalar_out, "aten::searchsorted.Scalar_out")(sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter, out=out)
+def searchsorted_Tensor(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None): return complete(searchsorted_Tensor, "aten::searchsorted.Tensor")(sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter)
+def searchsorted_Scalar(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None): return complete(searchsorted_Scalar, "aten::searchsorted.Scalar")(sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter)
 _searchsorted_overloads = Overloads("aten::searchsorted", {
     "Tensor": (searchsorted_Tensor, searchsorted_Tensor_out),
     "Scalar": (searchsorted_Scalar, searchsorted_Scalar_out),
 })
 def searchsorted(*args, **kwargs): return complete_choice(searchsorted, _searchsorted_overloads)(*args, **kwargs)
-def _convert_indices_from_coo_to_csr(input, size, *, out_int32=False): return complete(_convert_indices_from_coo_to_csr, "aten::_convert_indices_from_coo_to_csr", "")(input, size, out_int32=out_int32)
-def _convert_indices_from_csr_to_coo(crow_indices, col_indices, *, out_int32=False, transpose=False): return complete(_convert_indices_from_csr_to_coo, "aten::_convert_indices_from_csr_to_coo", "")(crow_indices, col_indices, out_int32=out_int32, transpose=transpose)
-def bucketize_Tensor_out(input, boundaries, *, out_int32=False, right=False, out): return complete(bucketize_Tensor_out, "aten::bucketize", "Tensor_out")(input, boundaries, out_int32=out_int32, right=right, out=out)
-def bucketize_Tensor(input, boundaries, *, out_int32=False, right=False): return complete(bucketize_Tensor, "aten::bucketize", "Tensor")(input, boundaries, out_int32=out_int32, right=right)
-def bucketize_Scalar(input, boundaries, *, out_int32=False, right=False): return complete(bucketize_Scalar, "aten::bucketize", "Scalar")(input, boundaries, out_int32=out_int32, right=right)
+def _convert_indices_from_coo_to_csr(input, size, *, out_int32=False): return complete(_convert_indices_from_coo_to_csr, "aten::_convert_indices_from_coo_to_csr")(input, size, out_int32=out_int32)
+def _convert_indices_from_csr_to_coo(crow_indices, col_indices, *, out_int32=False, transpose=False): return complete(_convert_indices_from_csr_to_coo, "aten::_convert_indices_from_csr_to_coo")(crow_indices, col_indices, out_int32=out_int32, transpose=transpose)
+def bucketize_Tensor_out(input, boundaries, *, out_int32=False, right=False, out): return complete(bucketize_Tensor_out, "aten::bucketize.Tensor_out")(input, boundaries, out_int32=out_int32, right=right, out=out)
+def bucketize_Tensor(input, boundaries, *, out_int32=False, right=False): return complete(bucketize_Tensor, "aten::bucketize.Tensor")(input, boundaries, out_int32=out_int32, right=right)
+def bucketize_Scalar(input, boundaries, *, out_int32=False, right=False): return complete(bucketize_Scalar, "aten::bucketize.Scalar")(input, boundaries, out_int32=out_int32, right=right)
 _bucketize_overloads = Overloads("aten::bucketize", {
     "Tensor": (bucketize_Tensor, bucketize_Tensor_out), "Scalar": (bucketize_Scalar, None),
 })
 def bucketize(*args, **kwargs): return complete_choice(bucketize, _bucketize_overloads)(*args, **kwargs)
-def isin_Tensor_Tensor_out(elements, test_elements, *, assume_unique=False, invert=False, out): return complete(isin_Tensor_Tensor_out, "aten::isin", "Tensor_Tensor_out")(elements, test_elements, assume_unique=assume_unique, invert=invert, out=out)
-def isin_Tensor_Scalar_out(elements, test_element, *, assume_unique=False, invert=False, out): return complete(isin_Tensor_Scalar_out, "aten::isin", "Tensor_Scalar_out")(elements, test_element, assume_unique=assume_unique, invert=invert, out=out)
-def isin_Scalar_Tensor_out(element, test_elements, *, assume_unique=False, invert=False, out): return complete(isin_Scalar_Tensor_out, "aten::isin", "Scalar_Tensor_out")(element, test_elements, assume_unique=assume_unique, invert=invert, out=out)
-def isin_Tensor_Tensor(elements, test_elements, *, assume_unique=False, invert=False): return complete(isin_Tensor_Tensor, "aten::isin", "Tensor_Tensor")(elements, test_elements, assume_unique=assume_unique, invert=invert)
-def isin_Tensor_Scalar(elements, test_element, *, assume_unique=False, invert=False): return complete(isin_Tensor_Scalar, "aten::isin", "Tensor_Scalar")(elements, test_element, assume_unique=assume_unique, invert=invert)
-def isin_Scalar_Tensor(element, test_elements, *, assume_unique=False, invert=False): return complete(isin_Scalar_Tensor, "aten::isin", "Scalar_Tensor")(element, test_elements, assume_unique=assume_unique, invert=invert)
+def isin_Tensor_Tensor_out(elements, test_elements, *, assume_unique=False, invert=False, out): return complete(isin_Tensor_Tensor_out, "aten::isin.Tensor_Tensor_out")(elements, test_elements, assume_unique=assume_unique, invert=invert, out=out)
+def isin_Tensor_Scalar_out(elements, test_element, *, assume_unique=False, invert=False, out): return complete(isin_Tensor_Scalar_out, "aten::isin.Tensor_Scalar_out")(elements, test_element, assume_unique=assume_unique, invert=invert, out=out)
+def isin_Scalar_Tensor_out(element, test_elements, *, assume_unique=False, invert=False, out): return complete(isin_Scalar_Tensor_out, "aten::isin.Scalar_Tensor_out")(element, test_elements, assume_unique=assume_unique, invert=invert, out=out)
+def isin_Tensor_Tensor(elements, test_elements, *, assume_unique=False, invert=False): return complete(isin_Tensor_Tensor, "aten::isin.Tensor_Tensor")(elements, test_elements, assume_unique=assume_unique, invert=invert)
+def isin_Tensor_Scalar(elements, test_element, *, assume_unique=False, invert=False): return complete(isin_Tensor_Scalar, "aten::isin.Tensor_Scalar")(elements, test_element, assume_unique=assume_unique, invert=invert)
+def isin_Scalar_Tensor(element, test_elements, *, assume_unique=False, invert=False): return complete(isin_Scalar_Tensor, "aten::isin.Scalar_Tensor")(element, test_elements, assume_unique=assume_unique, invert=invert)
 _isin_overloads = Overloads("aten::isin", {
     "Tensor_Tensor": (isin_Tensor_Tensor, isin_Tensor_Tensor_out),
     "Tensor_Scalar": (isin_Tensor_Scalar, isin_Tensor_Scalar_out),
     "Scalar_Tensor": (isin_Scalar_Tensor, isin_Scalar_Tensor_out),
 })
 def isin(*args, **kwargs): return complete_choice(isin, _isin_overloads)(*args, **kwargs)
-def repeat_interleave_Tensor_out(repeats, *, output_size=None, out): return complete(repeat_interleave_Tensor_out, "aten::repeat_interleave", "Tensor_out")(repeats, output_size=output_size, out=out)
-def repeat_interleave_Tensor(repeats, *, output_size=None): return complete(repeat_interleave_Tensor, "aten::repeat_interleave", "Tensor")(repeats, output_size=output_size)
-def repeat_interleave_self_Tensor(input, repeats, dim=None, *, output_size=None): return complete(repeat_interleave_self_Tensor, "aten::repeat_interleave", "self_Tensor")(input, repeats, dim, output_size=output_size)
-def repeat_interleave_self_int(input, repeats, dim=None, *, output_size=None): return complete(repeat_interleave_self_int, "aten::repeat_interleave", "self_int")(input, repeats, dim, output_size=output_size)
+def repeat_interleave_Tensor_out(repeats, *, output_size=None, out): return complete(repeat_interleave_Tensor_out, "aten::repeat_interleave.Tensor_out")(repeats, output_size=output_size, out=out)
+def repeat_interleave_Tensor(repeats, *, output_size=None): return complete(repeat_interleave_Tensor, "aten::repeat_interleave.Tensor")(repeats, output_size=output_size)
+def repeat_interleave_self_Tensor(input, repeats, dim=None, *, output_size=None): return complete(repeat_interleave_self_Tensor, "aten::repeat_interleave.self_Tensor")(input, repeats, dim, output_size=output_size)
+def repeat_interleave_self_int(input, repeats, dim=None, *, output_size=None): return complete(repeat_interleave_self_int, "aten::repeat_interleave.self_int")(input, repeats, dim, output_size=output_size)
 _repeat_interleave_overloads = Overloads("aten::repeat_interleave", {
     "Tensor": (repeat_interleave_Tensor, repeat_interleave_Tensor_out),
     "self_Tensor": (repeat_interleave_self_Tensor, None),
     "self_int": (repeat_interleave_self_int, None),
 })
 def repeat_interleave(*args, **kwargs): return complete_choice(repeat_interleave, _repeat_interleave_overloads)(*args, **kwargs)
-def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None): return complete(segment_reduce, "aten::segment_reduce", "")(data, reduce, lengths=lengths, indices=indices, offsets=offsets, axis=axis, unsafe=unsafe, initial=initial)
+def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None): return complete(segment_reduce, "aten::segment_reduce")(data, reduce, lengths=lengths, indices=indices, offsets=offsets, axis=axis, unsafe=unsafe, initial=initial)
 dtype_default = default("aten::tril_indices", "", 3)
-def tril_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device=None, pin_memory=None): return complete(tril_indices, "aten::tril_indices", "")(row, col, offset, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def tril_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device=None, pin_memory=None): return complete(tril_indices, "aten::tril_indices")(row, col, offset, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 dtype_default = default("aten::triu_indices", "", 3)
-def triu_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device=None, pin_memory=None): return complete(triu_indices, "aten::triu_indices", "")(row, col, offset, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def triu_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device=None, pin_memory=None): return complete(triu_indices, "aten::triu_indices")(row, col, offset, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 __all__ = compile_entries(globals())
