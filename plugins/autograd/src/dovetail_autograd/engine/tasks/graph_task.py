@@ -173,7 +173,7 @@ class GraphTask:
     # -- what runs ---------------------------------------------------------------------------------
 
     def count(self, edges: Sequence[EdgeTuple | None]) -> dict[Node, int]:
-        """Fill `counts` with all that `edges` lead to, and return it."""
+        """Count, in `counts`, the nodes that `edges` lead to, and return it."""
         sources = self._sources
         if sources is None or edges is not self.roots:
             counts = count_gradients(edges)
