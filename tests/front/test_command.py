@@ -562,9 +562,10 @@ def test_a_new_package_names_what_its_tests_need_and_is_missing(
 
 
 def test_help_keeps_brackets_and_fills_paragraphs() -> None:
-    text = " ".join(run("codegen", "--help").split())
-    assert "has the operators of a list, [add, mm] or {ops: [add], without: [mm]}, and" in text
-    assert re.search(r"It is made in a copy of the\s+package: a call of what", text)
+    paragraphs = re.split(r"\n\s*\n", run("codegen", "--help"))
+    paragraph = next(each for each in paragraphs if "(--ops)" in each)
+    assert "[add, mm] or {ops: [add], without: [mm]}" in " ".join(paragraph.split())
+    assert all(len(line.strip()) > 60 for line in paragraph.strip().splitlines()[:-1])
 
 
 # -- doctor ----------------------------------------------------------------------------------------

@@ -148,7 +148,7 @@ class AutogradInterface:
         return None
 
     def is_leaf(self, tensor: TensorBase) -> bool:
-        """Return whether `tensor` was made by the user rather than by a recorded call."""
+        """Return whether `tensor` was created by the user instead of a recorded call."""
         return True
 
     def retains_grad(self, tensor: TensorBase) -> bool:

@@ -1,4 +1,4 @@
-"""The ``dovetail`` command: what is there, which kernel runs and why, and help for library
+"""The ``dovetail`` command: what is installed, which kernel runs and why, and help for library
 authors.
 
 Stands on everything: nothing imports it.

@@ -1,4 +1,4 @@
-"""The command line application, put together from one function per command."""
+"""The command line application, with one function per command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",  # paragraphs are filled, and brackets stay
     help="Dovetail: which kernel runs, and why. Every listing also comes as JSON, with --json.",
     epilog="Example: dovetail explain aten::add.Tensor --args 'dovetail.ones(2), dovetail.ones(2)'"
-    ". Status 0: it is in order. 1: something failed. 2: the command was not understood.",
+    ". Status 0: success. 1: failure. 2: invalid arguments.",
 )
 
 
@@ -34,7 +34,7 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Take the options of the command itself."""
+    """Process the options of the command itself."""
 
 
 def main() -> None:

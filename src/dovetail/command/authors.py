@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 def new(
     name: Annotated[str, typer.Argument(help="Name of the distribution, such as dovetail-signal.")],
     namespace: Annotated[
-        str, typer.Option(help="Namespace of the operators; default: from the name.")
+        str, typer.Option(help="Namespace of the operators. Default: from the name.")
     ] = "",
     folder: Annotated[
-        Path, typer.Option(help="Where to put the new folder.", file_okay=False)
+        Path, typer.Option(help="Where to create the new folder.", file_okay=False)
     ] = Path("."),
     as_json: AsJson = False,
 ) -> None:
-    """Make a new package with an operator library, ready to be installed and tested.
+    """Create a package with an operator library, ready to install and test.
 
-    It has an operator with schema, CPU kernel, shape rule and derivative, the entry point that
-    makes Dovetail find it, and tests: pip install -e 'NAME[dev]' && pytest NAME.
+    It contains an operator with schema, CPU kernel, shape rule and derivative, an entry point for
+    Dovetail, and tests: pip install -e 'NAME[dev]' && pytest NAME.
     """
     from .scaffold import write_package
 
@@ -53,7 +53,7 @@ def stubs(
         str, typer.Argument(help="Namespace of an installed library, such as activations.")
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write here; default: print.")
+        Path | None, typer.Option("-o", "--output", help="File to write. Default: print.")
     ] = None,
 ) -> None:
     """Write a .pyi stub of dovetail.ops.NAMESPACE: every operator with the types of its
@@ -90,11 +90,13 @@ def codegen(
         ),
     ] = None,
     autograd: Annotated[
-        bool, typer.Option("--autograd/--no-autograd", help="With --ops: derivatives too.")
+        bool, typer.Option("--autograd/--no-autograd", help="With --ops: include derivatives.")
     ] = True,
     explain: Annotated[
         bool,
-        typer.Option("--explain", help="With --ops: write nothing; show what each drags in."),
+        typer.Option(
+            "--explain", help="With --ops: write nothing; show the operators that each entry adds."
+        ),
     ] = False,
     check: Annotated[
         bool, typer.Option(help="Write nothing; end with status 1 if files are stale.")
@@ -104,9 +106,9 @@ def codegen(
     """Generate the code of a library from its declarations: native_functions.yaml and
     derivatives.yaml.
 
-    A selective build (--ops) has the operators of a list, [add, mm] or {ops: [add], without: [mm]},
-    and what their composites and derivatives call. It is made in a copy of the package: a call of
-    what it leaves out says what to add to the list.
+    A selective build (--ops) contains the operators of a list, [add, mm] or {ops: [add], without:
+    [mm]}, and the operators that their composites and derivatives call. Use a copy of the package.
+    The error of a call of an omitted operator names what to add to the list.
     """
     with failures():
         if ops is None and (explain or not autograd):
@@ -141,7 +143,7 @@ def codegen(
 
 
 def _explain(build: Build, *, as_json: bool) -> None:
-    """Print what each entry of the list of a selective build drags in."""
+    """Print the operators that each entry of the list of a selective build adds."""
     from dovetail_aten.codegen import dragged_in, explanation
 
     if as_json:

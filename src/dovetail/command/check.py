@@ -34,7 +34,7 @@ def check(
         typer.Option(help="MODULE:NAME of a dict from operator names to lists of argument tuples."),
     ] = "",
     strict: Annotated[
-        bool, typer.Option(help="Fail, too, if an operator could not be checked at all.")
+        bool, typer.Option(help="Also fail if an operator could not be checked at all.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

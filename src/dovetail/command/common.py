@@ -24,7 +24,7 @@ Operator = Annotated[
 ]
 
 WIDTH_OF_FILES = 160
-"""Columns of a table that goes to a file or a pipe."""
+"""Width of a table in a file or a pipe, in columns."""
 
 
 def print_json(data: object) -> None:
@@ -56,12 +56,12 @@ def _suggestion(word: str, known: Iterable[str]) -> str:
 
 
 class UsageError(Exception):
-    """The words of the command are not understood, or name what does not exist. Status 2."""
+    """The arguments of the command are invalid, or name something that does not exist. Status 2."""
 
 
 @contextmanager
 def words(*errors: type[Exception]) -> Iterator[None]:
-    """Take `errors` inside for errors of what the words of the command name."""
+    """Report `errors` in the block as errors in the arguments of the command."""
     try:
         yield
     except PluginError:  # it is installed, and fails
@@ -71,7 +71,7 @@ def words(*errors: type[Exception]) -> Iterator[None]:
 
 
 def imported(name: str) -> ModuleType:
-    """Import a module that the command names.
+    """Import a module named in the command.
 
     Raises
     ------
@@ -87,14 +87,14 @@ def imported(name: str) -> ModuleType:
 
 
 def _text_of(error: Exception) -> str:
-    """Return the text of an error, with its name where it says nothing without."""
+    """Return the text of an error, with its class if the message alone is unclear."""
     is_bare = isinstance(error, KeyError | IndexError | AssertionError | SyntaxError | NameError)
     return f"{type(error).__name__}: {error}" if is_bare or not str(error) else str(error)
 
 
 @contextmanager
 def failures() -> Iterator[None]:
-    """End with status 1 and the text of an error, which says what to do, instead of a traceback;
+    """End with status 1 and the text of an error, which contains a remedy, instead of a traceback;
     with status 2 where the command itself was not understood.
     """
     try:
@@ -132,7 +132,7 @@ def matching(pattern: str) -> list[str]:
 
 
 def _nearest(pattern: str, wanted: str, bases: set[str]) -> str:
-    """Return a sentence that suggests what a pattern may mean."""
+    """Return a sentence that suggests similar names for a pattern."""
     if pattern in plugin_manager.namespaces():
         return f" {pattern} is a namespace: ask for '{pattern}::*'."
     return _suggestion(wanted, bases)

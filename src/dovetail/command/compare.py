@@ -1,4 +1,4 @@
-"""``dovetail compare``: the first call at which two saved traces part."""
+"""``dovetail compare``: the first call at which two saved traces differ."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .common import failures, words
 Trace = Annotated[
     Path,
     typer.Argument(
-        help="A trace that tracing(hashes=True).export_json wrote.", exists=True, dir_okay=False
+        help="A trace from tracing(hashes=True).export_json.", exists=True, dir_okay=False
     ),
 ]
 
@@ -24,7 +24,7 @@ def compare(
     rtol: Annotated[float | None, typer.Option(min=0, help="Greatest relative difference.")] = None,
     atol: Annotated[float | None, typer.Option(min=0, help="Greatest absolute difference.")] = None,
 ) -> None:
-    """Name the first call whose results differ between two saved traces though its arguments agree.
+    """Show the first call with equal arguments but different results in two saved traces.
 
     Ends with status 1 if the traces differ.
     """

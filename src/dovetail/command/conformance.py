@@ -22,12 +22,12 @@ STATES = ("passed", "failed", "skipped")
 
 
 def conformance(
-    namespace: Annotated[str, typer.Argument(help="Whose operators.")] = "aten",
+    namespace: Annotated[str, typer.Argument(help="Namespace of the operators.")] = "aten",
     backend: Annotated[
         str, typer.Option(help="An installed device type, such as cuda, or cuda:1.")
     ] = "cpu",
     check: Annotated[
-        list[str] | None, typer.Option(help="Only this check; may be given several times.")
+        list[str] | None, typer.Option(help="Only this check; may be repeated.")
     ] = None,
     only: Annotated[
         str, typer.Option(metavar="PATTERN", help="Only these operators: 'aten::add*'.")
@@ -36,15 +36,15 @@ def conformance(
         str,
         typer.Option(
             metavar="COUNT|K/N|all",
-            help="How many operators, chosen by --seed; a part of them; or all, which takes about "
+            help="The number of operators, chosen by --seed; a part of them; or all, at about "
             "a second each.",
         ),
     ] = "100",
     seed: Annotated[
-        int | None, typer.Option(help="By which operators are chosen. Default: another each time.")
+        int | None, typer.Option(help="Seed of the choice of operators. Default: random.")
     ] = None,
     jobs: Annotated[
-        int, typer.Option(min=1, help="In how many processes, if the libraries are installed.")
+        int, typer.Option(min=1, help="Number of processes, if the libraries are installed.")
     ] = 1,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print the table as Markdown, for a README.")
@@ -53,8 +53,8 @@ def conformance(
 ) -> None:
     """Test a backend: run every check of every operator of a namespace on its samples.
 
-    The checks, and the samples of the base library, are in the distribution dovetail-testing.
-    Prints a table by family of operators, and what failed; ends with status 1 if something did.
+    The checks and the samples of the base library are in the distribution dovetail-testing. Prints
+    a table by family of operators, and failed checks; ends with status 1 if a check fails.
     """
     seed = random.randrange(10**6) if seed is None else seed
     with failures(), loaded_device(backend) as device:
@@ -100,7 +100,7 @@ def conformance(
 
 
 def rows_of(outcomes: list[Outcome]) -> list[dict[str, str]]:
-    """Return a row for each family of operators, with how many checks are in each state."""
+    """Return a row for each family of operators, with the number of checks in each state."""
     rows = []
     for family in dict.fromkeys(each.family for each in outcomes):
         of_family = [each for each in outcomes if each.family == family]
@@ -116,7 +116,7 @@ def rows_of(outcomes: list[Outcome]) -> list[dict[str, str]]:
 def markdown_of(
     rows: list[dict[str, str]], fields: Sequence[str], there_are: int, made_by: str
 ) -> str:
-    """Return rows, and their sum, as a table in Markdown with the command that made it."""
+    """Return rows and their sum as a Markdown table, with the command that printed it."""
     total = {"family": "all"} | {
         field: str(sum([int(row[field]) for row in rows])) for field in fields[1:]
     }

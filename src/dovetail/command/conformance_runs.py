@@ -20,13 +20,13 @@ from ..testing import OpInfo, Outcome, check_op_info, op_infos
 from .common import UsageError, words
 
 ALL = "all"
-"""What ``--operators`` says for every operator."""
+"""The value of ``--operators`` for all operators."""
 
 _TENTHS = 10
 
 
 def chosen_operators(infos: Sequence[OpInfo], operators: str, seed: int) -> list[OpInfo]:
-    """Return the operators to test, in their order.
+    """Return the operators to test, in order.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def chosen_operators(infos: Sequence[OpInfo], operators: str, seed: int) -> list
 def outcomes_of(
     infos: Sequence[OpInfo], device: Device, names: tuple[str, ...], jobs: int
 ) -> Iterator[list[Outcome]]:
-    """Yield the outcomes of each operator, in their order.
+    """Yield the outcomes of each operator, in order.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def outcomes_of_name(name: str, device: str, names: tuple[str, ...]) -> list[Out
 
 
 def with_progress(outcomes: Iterable[list[Outcome]], count: int) -> Iterator[list[Outcome]]:
-    """Yield what there is of `count` operators, and show on stderr how far it has come: a bar on a
+    """Yield the outcomes of `count` operators, and show the progress on stderr: a bar on a
     terminal, elsewhere a line for every tenth.
     """
     console = Console(stderr=True)

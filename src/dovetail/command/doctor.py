@@ -1,4 +1,4 @@
-"""``dovetail doctor``: what may be wrong with this installation, and what to do about it."""
+"""``dovetail doctor``: problems of this installation, and remedies."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def doctor(
         ),
     ] = False,
 ) -> None:
-    """Examine this installation: versions, plugins, devices, NumPy, environment; every finding with
-    a remedy.
+    """Examine this installation: versions, plugins, devices, NumPy, environment. Each problem is
+    shown with a remedy.
 
-    Ends with status 1 if something is wrong; a device that this machine does not have is not.
+    Ends with status 1 if there is a problem. A missing device is not a problem.
     """
     if report:
         typer.echo(installation_report())

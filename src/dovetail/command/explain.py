@@ -29,8 +29,8 @@ from .common import (
 def table(op: Operator, as_json: AsJson = False) -> None:
     """Print the dispatch table of an operator: which kernel each key has, and by which rule.
 
-    Neighbours with the same kernel share a line. Of several overloads it lists the schemas: name
-    one of them.
+    Adjacent keys with the same kernel share a line. For an operator with several overloads, it
+    lists their schemas: pass one of them.
     """
     with failures():
         names = overloads_of(op)
@@ -54,11 +54,11 @@ def explain(
         ),
     ] = "",
     route: Annotated[
-        bool, typer.Option("--route", help="With the source text of the composed callable.")
+        bool, typer.Option("--route", help="Show the source text of the composed callable, too.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say which kernels a call would run, and why, without running it."""
+    """Show which kernels a call would run, and why, without running it."""
     with failures():
         load_library_of(op)
         if not args:
@@ -76,7 +76,7 @@ def explain(
 
 
 def _ask_for_arguments(op: str) -> None:
-    """Ask for --args if what is explained cannot be called without."""
+    """Ask for --args if the operator or function requires arguments."""
     if "::" in op:
         names = overloads_of(op)
         if all(_needs_arguments(name) for name in names):
@@ -119,8 +119,8 @@ _SHAPES = ("2, 2", "2", "2, 2, 4, 4", "2, 2, 4")
 
 
 def _example(names: list[str]) -> str:
-    """Return a command with arguments that an overload takes; that of another operator if the
-    usual arguments fit none.
+    """Return a command with valid arguments of an overload, or of another operator if the usual
+    arguments fit none.
     """
     for name in names:
         base, _, overload = name.partition(".")
@@ -148,7 +148,7 @@ def _needs_arguments(name: str) -> bool:
 
 
 def _choice(op: str, names: list[str], example: str) -> str:
-    """Return the sentences that list what `op` may mean."""
+    """Return sentences that list operators similar to `op`."""
     schemas = []
     for name in names:
         base, _, overload = name.partition(".")

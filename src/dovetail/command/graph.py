@@ -1,4 +1,4 @@
-"""``dovetail graph``: draws the graph of what a function in a file returns."""
+"""``dovetail graph``: draws the graph of the result of a function in a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def graph(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Write an SVG here; default: print a tree."),
+        typer.Option("-o", "--output", help="SVG file to write. Default: print a tree."),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of nodes to draw.")] = 500,
     as_json: AsJson = False,
@@ -54,7 +54,7 @@ def graph(
 
 @contextmanager
 def _explained(what: str) -> Iterator[None]:
-    """Say of an error in the user's program where it was raised."""
+    """Return the place of an error in the user's program."""
     try:
         yield
     except Exception as error:
@@ -70,7 +70,7 @@ def _is_ours(frame: traceback.FrameSummary) -> bool:
 
 
 def _returned(target: str) -> tuple[Any, Any]:
-    """Return what the function of `target` returns: a tensor, and names for its leaves or None."""
+    """Return the result of the function of `target`: a tensor, and names for its leaves or None."""
     file, colon, name = target.rpartition(":")
     if not colon or not name.isidentifier():
         raise UsageError(

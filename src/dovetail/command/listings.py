@@ -1,5 +1,5 @@
 """``dovetail plugins``, ``ops`` and ``coverage``: the plugins that are installed, the operators
-that are registered, and which backends have them.
+that are registered, and which backends support them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dovetail_kernel import DispatchKey, all_backends, plugin_manager
 from .common import AsJson, failures, load_backend, matching, print_json, print_rows
 
 Pattern = Annotated[
-    str, typer.Argument(help="Which: 'aten::add*'. Without one, all of the loaded libraries.")
+    str, typer.Argument(help="A pattern, such as 'aten::add*'. Default: all loaded libraries.")
 ]
 
 WORDS = {
@@ -24,7 +24,7 @@ WORDS = {
     "missing": "",
     "backend fallback": "fallback",
 }
-"""The words of the list of coverage for the rules of a dispatch table."""
+"""The words for the rules of a dispatch table in the list of coverage."""
 
 
 def plugins(as_json: AsJson = False) -> None:
@@ -55,9 +55,9 @@ def coverage(
     missing: Annotated[bool, typer.Option(help="Only operators that some backend lacks.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List which backends have which operators, by a kernel of their own or as a composite.
+    """List which backends support which operators, with their own kernel or as a composite.
 
-    A backend counts once it is loaded; those that cannot be are left out: dovetail doctor says why.
+    Backends that cannot be loaded are omitted; dovetail doctor shows the reasons.
     """
     with failures():
         names = matching(pattern)
@@ -86,7 +86,7 @@ def coverage(
 
 
 def schema_of(name: str) -> str:
-    """Return the schema of an operator, or what is missing."""
+    """Return the schema of an operator, or the missing part."""
     base, _, overload = name.partition(".")
     try:
         return str(_C._dispatch_find_schema_or_throw(base, overload)._schema)

@@ -32,13 +32,13 @@ def run(
         str, typer.Option("-m", metavar="MODULE", help="Run a module, as python -m does.")
     ] = "",
     quiet: Annotated[
-        bool, typer.Option("-q", "--quiet", help="Leave out the notice on standard error.")
+        bool, typer.Option("-q", "--quiet", help="Omit the notice on standard error.")
     ] = False,
 ) -> None:
     """Run a script or a module with Dovetail in place of torch.
 
-    In this process and in Python processes that it starts, import torch and imports of its modules
-    give Dovetail. A missing name raises an AttributeError or a ModuleNotFoundError that names the
+    In this process, and in Python processes that it starts, torch and its modules are imported from
+    Dovetail. A missing name raises an AttributeError or a ModuleNotFoundError that names the
     nearest one.
     """
     from ..torch_imports import as_torch, notice

@@ -84,8 +84,8 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 
 
 def typename(obj: object) -> str:
-    """Return the name of a value's class: of a tensor with its dtype, ``dovetail.FloatTensor``; of
-    a class or a function its own.
+    """Return the name of a value's class: ``dovetail.FloatTensor`` for a float32 tensor; for a
+    class or function, its own name.
     """
     if isinstance(obj, Tensor):
         return str(obj.type())

@@ -118,7 +118,7 @@ class ArrayBackend(Lowering):
 
     def to_host_soon(self, array: ShapedArray) -> Any:
         """Return a copy of `array` as a NumPy array, in page-locked memory, to which a device may
-        still be writing. Default: a copy of what `to_host` returns.
+        still be writing. Default: a copy of the result of `to_host`.
         """
         return self.to_host(array).copy()
 
@@ -299,7 +299,7 @@ class ArrayBackend(Lowering):
         return True
 
     def is_column_major(self, array: ShapedArray) -> bool:
-        """Return whether the matrix `array` lies in memory column by column, without gaps."""
+        """Return whether the matrix `array` is stored by columns, without gaps."""
         return self.strides(array) == (1, array.shape[0])
 
     def copy_into(self, destination: Any, source: Any) -> None:

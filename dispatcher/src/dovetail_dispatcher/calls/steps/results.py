@@ -101,7 +101,7 @@ class WrapArray(Step):
     unknown_dtype: Callable[..., Exception] | None = None
 
     def recorded(self, output_nr: int) -> WrapArray:
-        """Return the same step for a tensor that a node is made for in any case."""
+        """Return the same step for a tensor that always has a node."""
         signature = self.signature.replaced(base=self.signature.base | GRAD)
         return self.replaced(signature=signature, is_recorded=True, output_nr=output_nr)
 

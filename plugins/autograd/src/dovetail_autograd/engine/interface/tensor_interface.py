@@ -222,7 +222,7 @@ class TensorInterface(HookInterface):
         return node
 
     def is_leaf(self, tensor: TensorBase) -> bool:
-        """Return whether `tensor` was made by the user rather than by a recorded call."""
+        """Return whether `tensor` was created by the user instead of a recorded call."""
         return self.grad_fn(tensor) is None
 
     def retains_grad(self, tensor: TensorBase) -> bool:

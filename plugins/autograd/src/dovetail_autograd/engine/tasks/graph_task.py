@@ -154,8 +154,8 @@ class GraphTask:
 
     @property
     def exec_info(self) -> dict[Node, ExecInfo]:
-        """What a run that was asked for some gradients does with the nodes that lead there; empty
-        for a run through the whole graph.
+        """For a run with requested gradients, the tasks of the nodes on the way to them; empty for
+        a run through the whole graph.
         """
         if self.kept is None or self.needed is None:
             return {}
@@ -173,7 +173,7 @@ class GraphTask:
     # -- what runs ---------------------------------------------------------------------------------
 
     def count(self, edges: Sequence[EdgeTuple | None]) -> dict[Node, int]:
-        """Fill `counts` with all that `edges` lead to, and return it."""
+        """Count, in `counts`, the nodes that `edges` lead to, and return it."""
         sources = self._sources
         if sources is None or edges is not self.roots:
             counts = count_gradients(edges)
