@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+enum { LINE = 64 }; /* elements whose divisions are looked at together */
+
 #define REAL_BITS 32
 #include "elementwise_template.h"
 #undef REAL_BITS

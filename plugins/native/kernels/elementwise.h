@@ -1,5 +1,5 @@
 /* Functions of every element: activations with their gradients, bounds, error functions, sums with
- * scaled addends, products and quotients, ways from one number to another. */
+ * scaled addends, products and quotients, what divisions leave, ways from one number to another. */
 #ifndef DOVETAIL_ELEMENTWISE_H
 #define DOVETAIL_ELEMENTWISE_H
 
@@ -14,7 +14,8 @@
     do(hardswish_backward) do(hardtanh_backward) do(leaky_relu_backward)                          \
     do(log_sigmoid_backward) do(mish_backward) do(shrink_backward) do(sigmoid_backward)           \
     do(silu_backward) do(softplus_backward) do(tanh_backward) do(threshold_backward)              \
-    do(product_sum) do(quotient_sum) do(scaled_sum) do(step_from_end) do(step_from_start)
+    do(product_sum) do(quotient_sum) do(scaled_sum) do(step_from_end) do(step_from_start)         \
+    do(fmod) do(huber_terms) do(remainder)
 
 typedef enum {
 #define NAME(function) ELEMENTWISE_##function,

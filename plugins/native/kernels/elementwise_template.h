@@ -180,11 +180,66 @@ GRADIENT(gelu_backward, NONE, g * (NORMAL(x) + x * DENSITY(x)))
         }                                                                                         \
     }
 
+/* A parabola up to a bound, and a line from there on. */
+INLINE REAL
+OF(huber_term)(REAL size, REAL bound)
+{
+    REAL lesser = size > bound ? bound : size; /* NaN stays */
+    return lesser * (size - lesser * C(0.5));
+}
+
 COMBINATION(scaled_sum, 2, x + a * y)
 COMBINATION(product_sum, 3, x + y * z * a)
 COMBINATION(quotient_sum, 3, x + y / z * a)
+COMBINATION(huber_terms, 2, OF(huber_term)(OF(absolute)(x - y), a))
 COMBINATION(step_from_start, 2, x + (y - x) * a)
 COMBINATION(step_from_end, 2, y - (y - x) * a)
+
+/* ---- what divisions leave -------------------------------------------------------------------- */
+
+/* One that has the sign of y if it is floored, else that of x. */
+INLINE REAL
+OF(rest_of)(REAL x, REAL y, int is_floored)
+{
+    REAL rest = (REAL)fmod((double)x, (double)y); /* exact, in any precision */
+    return is_floored && rest != 0 && (y < 0) != (rest < 0) ? rest + y : rest;
+}
+
+/* In single precision a rest is a difference in double precision. Product and difference are exact
+ * while quotients are less than 2**28, and no quotient is rounded to a whole number; lines with
+ * others are computed one by one. */
+INLINE void
+OF(rests)(char *const *data, ptrdiff_t count, int is_floored)
+{
+    const REAL *xs = (const REAL *)data[0], *ys = (const REAL *)data[1];
+    REAL *restrict to = (REAL *)data[2];
+    for (ptrdiff_t start = 0; start < count; start += LINE) {
+        ptrdiff_t stop = count - start < LINE ? count : start + LINE;
+        int is_exact = sizeof(REAL) < sizeof(double);
+        for (ptrdiff_t i = start; REAL_BITS == 32 && i < stop; i++) {
+            double x = (double)xs[i], y = (double)ys[i], quotient = x / y;
+            quotient = is_floored ? floor(quotient) : trunc(quotient);
+            REAL rest = (REAL)(x - quotient * y);
+            is_exact &= (fabs(quotient) < 268435456.) & (fabs(y) < (double)INFINITY);
+            to[i] = rest == 0 ? (REAL)copysign(0., x) : rest;
+        }
+        for (ptrdiff_t i = start; !is_exact && i < stop; i++) {
+            to[i] = OF(rest_of)(xs[i], ys[i], is_floored);
+        }
+    }
+}
+
+static void
+OF(fmod)(char *const *data, const double *numbers, ptrdiff_t count)
+{
+    OF(rests)(data, count, 0);
+}
+
+static void
+OF(remainder)(char *const *data, const double *numbers, ptrdiff_t count)
+{
+    OF(rests)(data, count, 1);
+}
 
 #undef COMBINATION
 #undef KERNEL

@@ -453,6 +453,42 @@ interpolate(PyObject *const *arguments, int variant)
                : combine(ELEMENTWISE_step_from_end, 2, arguments, 1 - weight, NULL);
 }
 
+/* Huber's loss of every element. */
+static PyObject *
+huber_terms(PyObject *const *arguments, int variant)
+{
+    double bound;
+    return read_number(arguments[2], &bound)
+               ? combine(ELEMENTWISE_huber_terms, 2, arguments, bound, NULL)
+               : NULL;
+}
+
+/* What division by an array leaves, or by a number that the dtype of the other array holds. */
+static PyObject *
+rest(PyObject *const *arguments, int function)
+{
+    PyArrayObject *array = (PyArrayObject *)arguments[0];
+    double number;
+    if (!read_number(arguments[1], &number)) {
+        return of_two(arguments, function);
+    }
+    if ((precision_of(arguments[0]) < 0 && half_of_plain(arguments[0]) < 0) ||
+        !isfinite(as_number_of(arguments[0], number))) {
+        return NULL;
+    }
+    Py_INCREF(PyArray_DESCR(array)); /* which the next call takes */
+    PyObject *divisor = PyArray_NewFromDescr(
+        &PyArray_Type, PyArray_DESCR(array), 0, NULL, NULL, NULL, 0, NULL);
+    PyObject *result = NULL;
+    if (divisor != NULL && PyArray_SETITEM(
+                               (PyArrayObject *)divisor, PyArray_DATA((PyArrayObject *)divisor),
+                               arguments[1]) == 0) {
+        result = evaluate(function, arguments[0], divisor, NULL);
+    }
+    Py_XDECREF(divisor);
+    return result;
+}
+
 #define VARIANT(operator, compute, variant, ...)                                                  \
     {operator, "table/elementwise.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant}
 #define ROW(operator, compute, ...) VARIANT(operator, compute, 0, __VA_ARGS__)
@@ -476,6 +512,8 @@ const kernel_row elementwise_rows[] = {
     ONE(erf),
     ONE(erfc),
     ONE(expm1),
+    VARIANT("fmod.Scalar", rest, ELEMENTWISE_fmod, "self", "other"),
+    VARIANT("fmod.Tensor", rest, ELEMENTWISE_fmod, "self", "other"),
     ROW("gelu", gelu, "self", "approximate"),
     ROW("gelu_backward", gelu_backward, GRADIENT, "approximate"),
     ROW("hardshrink", hardshrink, "self", "lambd"),
@@ -486,6 +524,7 @@ const kernel_row elementwise_rows[] = {
     TWO(hardswish_backward, GRADIENT),
     ROW("hardtanh", hardtanh, "self", "min_val", "max_val"),
     ROW("hardtanh_backward", hardtanh_backward, GRADIENT, "min_val", "max_val"),
+    ROW("huber_terms", huber_terms, "x", "target", "bound"),
     ROW("leaky_relu", leaky_relu, "self", "negative_slope"),
     ROW("leaky_relu_backward", leaky_relu_backward, GRADIENT, "negative_slope", "self_is_result"),
     ROW("lerp.Scalar", interpolate, "self", "end", "weight"),
@@ -494,6 +533,8 @@ const kernel_row elementwise_rows[] = {
     ONE(mish),
     TWO(mish_backward, GRADIENT),
     ONE(relu),
+    VARIANT("remainder.Scalar", rest, ELEMENTWISE_remainder, "self", "other"),
+    VARIANT("remainder.Tensor", rest, ELEMENTWISE_remainder, "self", "other"),
     ONE(rsqrt),
     ONE(sigmoid),
     TWO(sigmoid_backward, "grad_output", "output"),

@@ -208,3 +208,65 @@ def test_tensors_reach_the_compiled_kernels():
     x = dovetail.linspace(-3, 3, 50)
     text = str(dovetail.explain(dovetail.ops.aten.gelu.default, x))
     assert "compiled (table/elementwise.c:" in text
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ("remainder", "fmod"))
+def test_what_divisions_leave_is_exact(name, dtype, layout):
+    generator = np.random.default_rng(0)
+    compiled = kernel(f"{name}.Tensor")
+    for shape in ((), (0,), (65,), (40, 70), (3, 5, 100)):
+        x = generator.standard_normal(shape) * 10.0 ** generator.integers(-3, 4, shape)
+        x = np.where(generator.random(shape) < 0.1, np.round(x) * 0.7, x).astype(dtype)
+        odd = np.resize([np.inf, -np.inf, np.nan, 0.0, -0.0, 3e38, -1.0, 1e-45], shape)
+        few = np.array([0.7, -0.7, 3, 1e-30, np.inf, 0], dtype)
+        divisors = (x[::-1] if shape else x, *few)
+        for given in (LAYOUTS[layout](x), odd.astype(dtype)):
+            for divisor in map(np.asarray, divisors):
+                with np.errstate(all="ignore"):
+                    same_rest(compiled(given, divisor), compiled.__wrapped__(given, divisor))
+
+
+@pytest.mark.parametrize("dtype", (*DTYPES, "f2"))
+@pytest.mark.parametrize("name", ("remainder", "fmod"))
+def test_what_division_by_a_number_leaves(name, dtype):
+    compiled = kernel(f"{name}.Scalar")
+    x = (np.random.default_rng(0).standard_normal((40, 70)) * 20).astype(dtype)
+    for divisor in (0.75, -3, 2.5, 0, 1e300, 10**400):
+        with np.errstate(all="ignore"):
+            try:
+                expected = compiled.__wrapped__(x, divisor)
+            except (OverflowError, RuntimeError) as error:
+                with pytest.raises(type(error)):
+                    compiled(x, divisor)
+                continue
+            same_rest(compiled(x, divisor), expected)
+
+
+def same_rest(found: Any, expected: Any) -> None:
+    """Check that numbers are equal, with the signs of zeros."""
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+    is_number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found)[is_number], np.signbit(expected)[is_number])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_hubers_loss_of_every_element(dtype, layout):
+    from dovetail_aten.families.losses.kernels.losses import Losses
+    from dovetail_kernel import backend
+
+    dovetail.ones(1, device="cpu")
+    family = Losses(np, backend("cpu").arrays)
+    for shape in SHAPES:
+        x, target = [LAYOUTS[layout](numbers(shape, dtype, seed, True)) for seed in (0, 1)]
+        for bound in (1.0, 0.25, 3):
+            with np.errstate(all="ignore"):
+                found, expected = [
+                    compute(x, target, bound) for compute in (family._bent, family._huber_terms)
+                ]
+            assert family._bent != family._huber_terms
+            assert np.shape(found) == np.shape(expected)
+            np.testing.assert_array_equal(found, expected)

@@ -1,6 +1,4 @@
-"""Scaled sums that are written in place, and remainders in single precision by divisions in double
-precision.
-"""
+"""Scaled sums that are written in place."""
 
 from __future__ import annotations
 
@@ -13,53 +11,9 @@ from dovetail_aten.families import Arithmetic
 from dovetail_aten.kernel_support import Capabilities, Function, KernelTable
 from dovetail_aten.typing import Namespace
 
-_SINGLE, _DOUBLE = numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)
-_MANY = 1 << 10
-"""Elements from which division in double precision pays."""
-_EXACT = 2.0**28
-"""Quotient from which a product with it may be rounded."""
-
-
-def _rest(whole: Any, generic: Function, family: object, x: np.ndarray, other: np.ndarray) -> Any:
-    """Return ``x - whole(x / other) * other`` of float32 arrays, which is exact: neither product
-    nor difference needs more than 53 bits, and no quotient is rounded to a whole number.
-    """
-    wide, divisor = x.astype(_DOUBLE), other.astype(_DOUBLE)
-    quotient = whole(wide / divisor)
-    if not (numpy.absolute(quotient).max() < _EXACT and numpy.isfinite(divisor).all()):
-        return generic(family, x, other)
-    quotient *= divisor
-    result = numpy.subtract(wide, quotient).astype(_SINGLE)
-    if not result.all():
-        # A zero has the sign of what was divided.
-        zeros = result == 0
-        result[zeros] = numpy.copysign(result[zeros], x[zeros])
-    return result
-
-
-def _remainder(whole: object, generic: Function) -> Function:
-    """Return the method that computes remainders of many float32 numbers."""
-
-    def remainder(self: Any, x: np.ndarray, other: np.ndarray) -> Any:
-        dividend, divisor = self.numbers.pair(x, other)
-        if (
-            dividend.size < _MANY
-            or dividend.dtype != _SINGLE
-            or divisor.dtype != _SINGLE
-            or (divisor.ndim and divisor.shape != dividend.shape)
-        ):
-            return generic(self, x, other)
-        return _rest(whole, generic, self, dividend, divisor)
-
-    remainder.__doc__ = generic.__doc__
-    return remainder
-
 
 class FastArithmetic(Arithmetic):
-    """Scaled sums that are written into an array; remainders by divisions in double precision."""
-
-    remainder = _remainder(numpy.floor, Arithmetic.remainder)
-    fmod = _remainder(numpy.trunc, Arithmetic.fmod)
+    """Scaled sums that are written into an array."""
 
     def __init__(
         self, xp: Namespace, capabilities: Capabilities, table: KernelTable | None = None

@@ -84,4 +84,8 @@ class FastDistinct(Distinct):
         """
         if return_inverse or x.dtype.kind not in "bui":
             return Distinct.unique(self, x, sorted, return_inverse, return_counts)
-        return self.unique_consecutive(numpy.sort(x, None), return_counts=return_counts)
+        rows = numpy.sort(x, None)
+        starts, counts = self._starts(rows), self._empty_places()
+        if return_counts and rows.size:
+            counts = numpy.diff(numpy.flatnonzero(starts), append=rows.size)
+        return rows[starts], self._empty_places(), counts

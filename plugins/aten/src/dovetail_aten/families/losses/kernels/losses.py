@@ -62,6 +62,8 @@ class Losses(Family):
         super().__init__(xp, capabilities, table)
         floats = {each for each, dtype in self.dtypes.items() if dtype.category == FLOAT}
         self._full = frozenset(floats - self.precision.halves)
+        self._bent = capabilities.compiled("huber_terms", self._huber_terms)
+        self._limited = capabilities.compiled("clamp", self._between)
 
     def _common(self, name: str, x: Array, target: Array) -> tuple[Any, Any]:
         """Return the operands in their common dtype, where the dispatcher has not promoted them."""
@@ -165,15 +167,24 @@ class Losses(Family):
             )
         if x.dtype != target.dtype or x.dtype not in self._full:
             return self._in_single("smooth_l1_cpu", self.smooth_l1_loss, x, target, reduction, beta)
-        size = xp.absolute(self._difference(x, target))
         if beta == 0:
-            return reduced(size, reduction)
-        # With the lesser of size and beta, one formula gives both the parabola and the lines.
-        lesser = xp.minimum(size, self.numbers.like(size, beta))
-        loss = xp.multiply(
-            lesser, xp.subtract(size, xp.multiply(lesser, self.numbers.like(size, 0.5)))
-        )
-        return reduced(loss if beta == 1 else loss / self.numbers.like(size, beta), reduction)
+            return reduced(xp.absolute(self._difference(x, target)), reduction)
+        loss = self._bent(x, target, beta)
+        return reduced(loss if beta == 1 else loss / self.numbers.like(loss, beta), reduction)
+
+    def _huber_terms(self, x: Array, target: Array, bound: float) -> Any:
+        """Return Huber's loss of every element."""
+        xp = self.xp
+        size = xp.absolute(self._difference(x, target))
+        # With the lesser of size and bound, one formula gives both the parabola and the lines.
+        lesser = xp.minimum(size, self.numbers.like(size, bound))
+        half = xp.multiply(lesser, self.numbers.like(size, 0.5))
+        return xp.multiply(lesser, xp.subtract(size, half))
+
+    def _between(self, x: Array, least: float, greatest: float) -> Any:
+        """Return numbers limited to two bounds."""
+        above = self.xp.maximum(x, self.numbers.like(x, least))
+        return self.xp.minimum(above, self.numbers.like(x, greatest))
 
     @operator("smooth_l1_loss_backward")
     def smooth_l1_loss_backward(
@@ -194,9 +205,8 @@ class Losses(Family):
         if beta == 0:
             slope = xp.sign(away)
         else:
-            bound = self.numbers.like(away, beta)
-            slope = xp.minimum(xp.maximum(away, self.numbers.like(away, -beta)), bound)
-            slope = slope if beta == 1 else slope / bound
+            slope = self._limited(away, -beta, beta)
+            slope = slope if beta == 1 else slope / self.numbers.like(away, beta)
         if reduction == MEAN:
             grad_output = xp.multiply(
                 grad_output, self.numbers.like(grad_output, 1 / (away.size or 1))
@@ -208,7 +218,6 @@ class Losses(Family):
         """Return ``d ** 2 / 2`` where d = abs(x - target) is less than `delta`, else ``delta * (d -
         delta / 2)``, reduced (Huber 1964, doi:10.1214/aoms/1177703732).
         """
-        xp = self.xp
         if not delta > 0:
             raise RuntimeError(
                 "huber_loss does not support non-positive values for delta. Give more than 0."
@@ -216,10 +225,7 @@ class Losses(Family):
         if x.dtype != target.dtype or x.dtype not in self._full:
             result = self._in_single("huber_cpu", self.huber_loss, x, target, reduction, delta)
             return self._as_input(result, x)
-        size = xp.absolute(self._difference(x, target))
-        lesser = xp.minimum(size, self.numbers.like(size, delta))
-        half = xp.multiply(lesser, self.numbers.like(size, 0.5))
-        return reduced(xp.multiply(lesser, xp.subtract(size, half)), reduction)
+        return reduced(self._bent(x, target, delta), reduction)
 
     def _check_probabilities(self, x: Array, target: Array) -> tuple[Any, ...]:
         """Return both, after refusing what are no probabilities."""
