@@ -294,7 +294,7 @@ def test_the_command_explains_what_each_entry_drags_in(tmp_path: Path) -> None:
 def test_options_of_a_selective_build_need_a_list() -> None:
     package = str(Path(dovetail_aten.__file__).parent)
     result = CliRunner().invoke(app, ["codegen", package, "--no-autograd"])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "--explain and --no-autograd go with --ops LIST.yaml. Give a list." in result.output
 
 

@@ -21,23 +21,26 @@ _PATIENCE: Final = 5.0
 _LONG_PATIENCE: Final = 60.0
 """Seconds that a fork waits for calls of native libraries, one of which may take long itself."""
 
-_first: Final[list[Any]] = []
-_held_over: Final[list[Any]] = []
+_held_over: Final[list[tuple[int, Any]]] = []
+"""Locks with their levels, highest first."""
 _renewed: Final[WeakSet[Any]] = WeakSet()
 _taken: Final[list[Any]] = []
 
 
-def held_over_fork(lock: AnyLock, *, first: bool = False) -> AnyLock:
+def held_over_fork(lock: AnyLock, level: int) -> AnyLock:
     """Return `lock`, an RLock, which a fork waits for, so that the child finds what it guards
     whole.
 
-    A thread that holds a lock calls what is lower, and so may take one that came here before. A
-    fork takes them in the same order, or it would wait for a thread that waits for it: the last
-    that came goes first. `first` is for a lock under which what is higher is called: it goes before
-    all that are not.
+    A thread that holds a lock may take those of lower levels. A fork takes the locks in the same
+    order, or it would wait for a thread that waits for it.
     """
-    (_first if first else _held_over).insert(0, lock)
+    _held_over.append((level, lock))
+    _held_over.sort(key=_level, reverse=True)
     return lock
+
+
+def _level(entry: tuple[int, Any]) -> int:
+    return entry[0]
 
 
 def renewed_after_fork(lock: AnyLock) -> AnyLock:
@@ -110,7 +113,7 @@ def call_in_child(function: Callable[[], object]) -> None:
 
 
 def _take() -> None:
-    for lock in _first + _held_over:
+    for _, lock in _held_over:
         if lock.acquire(timeout=_PATIENCE):
             _taken.append(lock)
 
@@ -123,7 +126,7 @@ def _let_go() -> None:
 def _start_child() -> None:
     taken = set(map(id, _taken))
     _let_go()
-    for lock in [*_renewed, *[each for each in _first + _held_over if id(each) not in taken]]:
+    for lock in [*_renewed, *[each for _, each in _held_over if id(each) not in taken]]:
         lock._at_fork_reinit()
 
 

@@ -70,7 +70,8 @@ def attach_stub(
     """Give a module the names of its stub, in ``__all__`` and for ``dir``; return its
     ``__getattr__``, which loads them. Call this at its end.
 
-    A name that is also that of a module of the package has to be imported in its ``__init__.py``:
+    Modules of the package that have names of it are attributes, as if they were imported. A name
+    that is also that of a module of the package has to be imported in its ``__init__.py``:
     Python sets the module on the package once that is imported.
 
     Parameters
@@ -89,6 +90,10 @@ def attach_stub(
     namespace["__all__"] = public
     namespace["__dir__"] = lambda: sorted({*namespace, *public, *submodules})
     later = {name: source for name, source in elsewhere.items() if name not in namespace}
+    prefix = f"{module}."
+    inner = {
+        s.removeprefix(prefix).partition(".")[0] for s in elsewhere.values() if s.startswith(prefix)
+    }
     for name in later.keys() & public:
         module_of_name = sys.modules.get(later[name])
         if module_of_name is not None and name in vars(module_of_name):
@@ -97,7 +102,7 @@ def attach_stub(
         publish(module, pickled, lazy=later)
 
     def found(name: str) -> Any:
-        if name in submodules:
+        if name in submodules or (name in inner and name not in later):
             return import_module(f"{module}.{name}")
         if name not in later:
             if missing is not None:

@@ -349,15 +349,26 @@ find_route(call_form *form, long long key)
     return Py_XNewRef(PyDict_GetItemWithError(form->routes, form->key));
 }
 
+/* Calls of operators that a thread is in. CPython 3.12 and later count frames of C apart, up to more
+ * than a stack holds of ours: calls within calls are limited as frames of Python are. */
+static _Thread_local int open_calls;
+
 static PyObject *
 run_route(const module_state *state, const call_form *form, PyObject *route, PyObject **values)
 {
+    if (UNLIKELY(open_calls >= Py_GetRecursionLimit())) {
+        PyErr_SetString(
+            PyExc_RecursionError, "maximum recursion depth exceeded while calling an operator");
+        return NULL;
+    }
     if (Py_EnterRecursiveCall(" while calling an operator")) {
         return NULL;
     }
+    open_calls++;
     PyObject *result = Py_TYPE(route) == state->route_type
                            ? route_vectorcall(route, values, (size_t)form->passed, NULL)
                            : PyObject_Vectorcall(route, values, (size_t)form->passed, NULL);
+    open_calls--;
     Py_LeaveRecursiveCall();
     if (result == NULL || form->finish == Py_None ||
         (PyObject *)Py_TYPE(result) == form->finished) {

@@ -25,7 +25,7 @@ from dovetail_kernel.sockets import DEFAULT_DTYPE
 from .kernels import Kernel
 from .operator import Operator
 
-lock: Final = held_over_fork(RLock())
+lock: Final = held_over_fork(RLock(), level=2)
 operators: Final[dict[str, dict[str, Operator]]] = {}
 """Operators by qualified name, then by overload, in order of definition."""
 fallbacks: Final[dict[DispatchKey, Kernel]] = {}

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from ..fork_locks import held_over_fork
 
-_lock: Final = held_over_fork(RLock())
+_lock: Final = held_over_fork(RLock(), level=0)
 """Guards the counts of all allocators."""
 
 

@@ -176,7 +176,7 @@ class Backend:
         return rebuild_backend, (self.name,)
 
 
-_lock = held_over_fork(RLock(), first=True)  # observers take locks of their own
+_lock = held_over_fork(RLock(), level=3)  # observers take locks of their own
 _bit_lock = renewed_after_fork(Lock())
 _META_PRIORITY: Final = 1 << 30
 _WRAPPED: Final = "_wrapped"

@@ -391,7 +391,7 @@ def _reason(error: BaseException) -> str:
 plugin_manager: Final = PluginManager()
 """The plugins of this process."""
 
-held_over_fork(plugin_manager._loaders, first=True)
+held_over_fork(plugin_manager._loaders, level=4)
 call_in_child(plugin_manager._loaders.start_child)
 
 DEVICE_TYPES.add(plugin_manager.device_types)

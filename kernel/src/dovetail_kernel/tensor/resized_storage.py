@@ -19,7 +19,7 @@ from .ownership import has_own_storage, holders, tensors_on_storage
 from .storage import Storage, share_storage
 from .tensor_base import TensorBase
 
-_lock = held_over_fork(RLock())
+_lock = held_over_fork(RLock(), level=1)
 
 
 def resize_storage(storage: Storage, nbytes: int, tensor: TensorBase | None = None) -> None:

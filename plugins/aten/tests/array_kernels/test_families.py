@@ -76,7 +76,7 @@ def test_a_kernel_is_documented_and_found_by_its_name(family, name):
     found = getattr(import_module(family.__module__), family.__name__)
     method = getattr(found, name)
     assert method.__name__ == name
-    assert method.__doc__.startswith("Return ")
+    assert method.__doc__
 
 
 def test_families_and_functions_of_the_same_name_define_every_kernel_once():
