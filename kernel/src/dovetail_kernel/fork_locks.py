@@ -35,12 +35,8 @@ def held_over_fork(lock: AnyLock, level: int) -> AnyLock:
     order, or it would wait for a thread that waits for it.
     """
     _held_over.append((level, lock))
-    _held_over.sort(key=_level, reverse=True)
+    _held_over.sort(key=lambda each: each[0], reverse=True)
     return lock
-
-
-def _level(entry: tuple[int, Any]) -> int:
-    return entry[0]
 
 
 def renewed_after_fork(lock: AnyLock) -> AnyLock:
