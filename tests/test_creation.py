@@ -99,3 +99,10 @@ def test_normal_numbers_follow_the_device_and_dtype_of_out() -> None:
     double = dovetail.empty(64, dtype=dovetail.float64)
     dovetail.normal(0.0, 1.0, (64,), out=double)
     assert not dovetail.equal(double, double.float().double())
+
+
+def test_a_size_beside_tensors_of_means_is_refused() -> None:
+    with pytest.raises(TypeError, match="size"):
+        dovetail.normal(dovetail.zeros(2), 1.0, (3,))
+    with pytest.raises(TypeError, match="size"):
+        dovetail.normal(0.0, dovetail.ones(2), size=(3,))

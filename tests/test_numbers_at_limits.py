@@ -69,6 +69,7 @@ LOOPS: dict[str, Callable[[], Any]] = {
     ),
     "unbind": lambda: dovetail.ones(1).expand(2**48).unbind(),
     "unbind of rows": lambda: dovetail.ones(1, 1).expand(2, 2**48).unbind(1),
+    "expand": lambda: dovetail.ones(2).expand(2**62, 2**62, 2),
     "list": lambda: list(dovetail.ones(1).expand(2**48)),
     "masked_select": lambda: dovetail.ones(1).expand(2**48).masked_select(dovetail.tensor(True)),
     "block_diag": lambda: dovetail.block_diag(*[dovetail.ones(1).expand(2**24, 1)] * 2**10),

@@ -50,11 +50,16 @@ def normal(
     Raises
     ------
     TypeError
-        If there is neither a tensor nor a size.
+        If there is neither a tensor nor a size, or both.
     RuntimeError
         For a negative standard deviation.
     """
     if isinstance(mean, TensorBase) or isinstance(std, TensorBase):
+        if size is not None:
+            raise TypeError(
+                "normal() received an invalid combination of arguments: the size of the result is "
+                "that of the tensors. Leave size out."
+            )
         return aten.normal(mean, std, generator=generator, out=out)
     if size is None:
         raise TypeError(

@@ -68,9 +68,8 @@ class Views(Family):
                 f"provided ({len(shape)}) must "
                 f"be greater or equal to the number of dimensions in the tensor ({len(own)})"
             )
-        return self.capabilities.expand(
-            x, tuple([_expanded(shape, own, dim, lead) for dim in range(len(shape))])
-        )
+        sizes = tuple([_expanded(shape, own, dim, lead) for dim in range(len(shape))])
+        return self.capabilities.expand(x, check_size(sizes, x.dtype.itemsize))
 
     @operator("unsqueeze")
     def unsqueeze(self, x: Array, dim: int) -> Any:
