@@ -1,4 +1,4 @@
-"""An LSTM that continues noisy waves of several lengths."""
+"""An LSTM that continues noisy waves of different lengths."""
 
 import argparse
 import math

@@ -1,4 +1,4 @@
-"""``nn.utils.rnn``: sequences of several lengths, padded and packed."""
+"""``nn.utils.rnn``: sequences of different lengths, padded and packed."""
 
 import pytest
 

@@ -36,7 +36,7 @@ def forward_old_places(package: str, table: str) -> None:
     Parameters
     ----------
     package
-        Its name.
+        Name of the package.
     table
         A module that is imported when one of the package is missing. It has ``MOVED``, new modules
         by old ones, both without the name of the package; and ``FORWARDED``, likewise of what

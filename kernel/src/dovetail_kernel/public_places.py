@@ -38,15 +38,15 @@ def publish(
     Parameters
     ----------
     module
-        Its name; call this at its end with ``__name__``.
+        The module's ``__name__``; call `publish` at the end of the module.
     pickled
-        Names, separated by spaces, that are not in ``__all__`` but in pickles.
+        Names, separated by spaces, that occur in pickles but not in ``__all__``.
     prefix
         ``linalg_``, where ``dovetail.linalg.det`` is defined as ``linalg_det``.
     lazy
-        Names that it loads when they are asked for, and the modules that have them.
+        Names that the module loads on first access, with the modules that define them.
     namespace
-        What it has, where it is still imported under another name.
+        The module's namespace, if it is still imported under another name.
     """
     global _modules
     if lazy:

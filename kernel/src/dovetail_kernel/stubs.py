@@ -25,16 +25,16 @@ _OWN: Final = re.compile(r"^(?:def |class )?(?!from\b|import\b)(\w+)(?=[:(]| = )
 
 
 class Stub(NamedTuple):
-    """What the stub of a module lists."""
+    """Names listed in the stub of a module."""
 
     public: list[str]
     submodules: frozenset[str]
     elsewhere: dict[str, str]
-    """Names and the modules that have them."""
+    """Names, with the modules that define them."""
 
 
 def read_stub(module: str) -> Stub:
-    """Return what the stub of a module that is being imported lists."""
+    """Return the names in the stub of a module that is being imported."""
     spec: Any = sys.modules[module].__spec__
     text = spec.loader.get_data(splitext(spec.origin)[0] + ".pyi").decode()  # in archives, too
     package = module if spec.submodule_search_locations is not None else spec.parent
@@ -67,23 +67,22 @@ def attach_stub(
     pickled: str = "",
     missing: Callable[[str], object] | None = None,
 ) -> Callable[[str], Any]:
-    """Give a module the names of its stub, in ``__all__`` and for ``dir``; return its
-    ``__getattr__``, which loads them. Call this at its end.
+    """Set a module's ``__all__`` and ``__dir__`` from its stub, and return its ``__getattr__``,
+    which imports the names on first access. Call this at the end of the module.
 
-    Modules of the package that have names of it are attributes, as if they were imported. A name
-    that is also that of a module of the package has to be imported in its ``__init__.py``:
-    Python sets the module on the package once that is imported.
+    Submodules from which the stub imports names are attributes too. If a name is also the name of a
+    submodule, import the name in ``__init__.py``: importing the submodule sets it on the package.
 
     Parameters
     ----------
     module
-        Its name.
+        The module's ``__name__``.
     publishes
-        Whether it is the public place of what it has; see `publish`.
+        Whether to call `publish` for the module.
     pickled
-        As of `publish`.
+        As for `publish`.
     missing
-        Called for other names; default: they raise AttributeError.
+        Function called with any other name; default: raise AttributeError.
     """
     namespace = vars(sys.modules[module])
     public, submodules, elsewhere = read_stub(module)

@@ -92,7 +92,7 @@ def measure_step(chunks: int, weight: Tensor, until: str) -> None:
         begin = time.perf_counter()
         prepared.compute(optimize_graph=False, scheduler="threads", num_workers=2)
         ran = time.perf_counter() - begin
-        line += f", run in {ran:.1f} s: {ran / tasks * 1e6:.0f} µs for a task"
+        line += f", run in {ran:.1f} s: {ran / tasks * 1e6:.0f} µs per task"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{line}; peak memory {peak:.2f} GiB", flush=True)
 

@@ -56,7 +56,7 @@ def _infer_size(first: Size, second: Size) -> Size:
     Raises
     ------
     RuntimeError
-        If they do not broadcast, or one is no Size.
+        If they do not broadcast, or one of them is not a Size.
     """
     for position, each in enumerate((first, second), start=1):
         if not isinstance(each, Size):

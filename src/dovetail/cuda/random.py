@@ -59,7 +59,7 @@ def get_rng_state_all() -> list[Tensor]:
 
 
 def set_rng_state(new_state: Tensor, device: DeviceLike | None = "cuda") -> None:
-    """Restore the state of the generator of a device from `get_rng_state`. Raises as
+    """Restore the state of the generator of a device from `get_rng_state`. Raises the errors of
     `Generator.set_state`.
     """
     generator_of(device).set_state(new_state)

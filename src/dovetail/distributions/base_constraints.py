@@ -64,7 +64,7 @@ class _Dependent(Constraint):
         )
 
     def check(self, value: Tensor) -> Tensor:
-        """Raise: there is nothing to compare with.
+        """Raise an error: there is nothing to compare with.
 
         Raises
         ------

@@ -57,7 +57,7 @@ def _lists(first: Any, *others: Any) -> Iterator[tuple[Any, ...]]:
     TypeError
         If one is not a list of tensors.
     RuntimeError
-        If the first is empty, or the lists are of several lengths.
+        If the first is empty, or the lists differ in length.
     """
     for each in (first, *others):
         if not isinstance(each, list | tuple) or not all([isinstance(t, Tensor) for t in each]):

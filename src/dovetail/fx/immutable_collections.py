@@ -1,4 +1,4 @@
-"""Lists and dicts that cannot be changed: the arguments of nodes."""
+"""Immutable lists and dicts, used as arguments of nodes."""
 
 from __future__ import annotations
 

@@ -117,23 +117,23 @@ def names_of(
     pickled: str = "",
     namespace: Mapping[str, object] | None = None,
 ) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a public module, and let what it shows name it: call this at
-    its end (see `dovetail_kernel.publish`).
+    """Return the ``__getattr__`` of a public module, and publish its names (see
+    `dovetail_kernel.publish`). Call this at the end of the module.
 
     Parameters
     ----------
     module
-        Its name.
+        The module's ``__name__``.
     submodules
-        Modules inside it, which are imported when first asked for.
+        Submodules, imported on first access.
     elsewhere
-        Names, and the modules that have them, which are imported when first asked for.
+        Names, with the modules that define them, which are imported on first access.
     remedy
-        What has the other names.
+        Advice for the other names.
     remedies
-        What to use in place of some of them.
+        Advice for single names.
     prefix, pickled, namespace
-        As of `dovetail_kernel.publish`.
+        As for `dovetail_kernel.publish`.
 
     Returns
     -------

@@ -15,12 +15,12 @@ __all__ = ["attach_stub"]
 def attach_stub(
     module: str, remedy: str = "", remedies: Mapping[str, str] = {}
 ) -> Callable[[str], Any]:
-    """Do what `dovetail_kernel.attach_stub` does; errors of other names say what to use.
+    """Call `dovetail_kernel.attach_stub`; errors for missing names suggest a replacement.
 
     Parameters
     ----------
     module, remedy, remedies
-        As of `names_of`.
+        As for `names_of`.
     """
     missing = names_of(module, remedy=remedy, remedies=remedies)
     return attach_names(module, publishes=True, missing=missing)

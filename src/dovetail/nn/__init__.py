@@ -1,6 +1,6 @@
-"""Neural networks: modules, parameters, losses and initial values, as in ``torch.nn``.
+"""Neural networks: modules, parameters, losses and initialization, as in ``torch.nn``.
 
-May import ``_nn``, which has its operators, and the packages below.
+May import ``_nn``, the functions of ``torch._C._nn``, and the packages below.
 """
 
 from ..names.stubs import attach_stub as _attach_stub

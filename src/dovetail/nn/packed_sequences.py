@@ -1,4 +1,4 @@
-"""`PackedSequence`: sequences of several lengths without padding, for recurrent networks."""
+"""`PackedSequence`: sequences of different lengths without padding, for recurrent networks."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class _Times:
 
     @property
     def cpu_time(self) -> float:
-        """The time of one call, those inside it included."""
+        """Mean time of one call, including inner calls."""
         return self.cpu_time_total / self.count if self.count else 0.0
 
 
@@ -70,15 +70,15 @@ class FunctionEvent(_Times):
     Attributes
     ----------
     id
-        A number.
+        Number of the event.
     name, overload_name
-        ``aten::add`` and ``Tensor``; an operator's whole name is both.
+        ``aten::add`` and ``Tensor``; together the full name of an operator.
     thread
         Number of the thread.
     time_range
-        Start and end time, including the overhead of the profile.
+        Start and end time, including the profiler's overhead.
     cpu_time_total, self_cpu_time_total
-        Microseconds with and without inner calls, excluding the overhead of the profile.
+        Microseconds with and without inner calls, excluding the profiler's overhead.
     cpu_memory_usage, self_cpu_memory_usage
         Bytes of created minus freed tensors, with and without inner calls.
     cpu_parent, cpu_children
@@ -104,7 +104,7 @@ class FunctionEvent(_Times):
 
     @property
     def key(self) -> str:  # type: ignore[override]
-        """What `key_averages` groups by: the name, for all steps of a profile the same."""
+        """Key of `key_averages`: the name, or one common name for all steps of a profile."""
         return _STEPS + "*" if self.name.startswith(_STEPS + "#") else self.name
 
     @property
@@ -148,7 +148,7 @@ class FunctionEventAvg(_Times):
     Attributes
     ----------
     key
-        Its name.
+        Name of the operator.
     count
         Number of calls.
     input_shapes, stack

@@ -32,7 +32,7 @@ def parse_json(text: str, what: str) -> Any:
     Raises
     ------
     FormatError
-        If the text is no such JSON.
+        If the text is not such JSON.
     """
     try:
         return _DECODER.decode(text)

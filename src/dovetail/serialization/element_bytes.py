@@ -57,7 +57,7 @@ def line_of_bytes(data: Any, dtype: dtype) -> Tensor:
 def line_of_mapped(data: memoryview, dtype: dtype) -> Tensor:
     """Return a 1-dimensional CPU tensor of `dtype` that shows the bytes, which must be writable.
 
-    Raises as `line_of_bytes`.
+    Raises the errors of `line_of_bytes`.
     """
     return line_of_array(np.frombuffer(data, dtype=np.uint8), dtype)
 

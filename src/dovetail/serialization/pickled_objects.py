@@ -1,4 +1,4 @@
-"""Objects of a file that are not plain data, as a pickle that refers to the tensors of the file."""
+"""Pickling of Python objects for a file, with references to its tensors."""
 
 from __future__ import annotations
 

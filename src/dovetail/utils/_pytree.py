@@ -167,8 +167,8 @@ def register_dataclass(
     cls
         The class.
     field_names
-        The fields that are items; default: those that ``__init__`` takes. It must be given for a
-        class that is no dataclass.
+        The fields that are items; default: those that ``__init__`` takes. Required for a class that
+        is not a dataclass.
     drop_field_names
         Fields that are left out: what is put together again has their defaults.
     serialized_type_name

@@ -191,8 +191,8 @@ class FlopCounterMode:
     display
         Whether the table is printed at the end of the block. Default: True.
     custom_mapping
-        Formulas by operator, which take precedence over registered ones. They get shapes, unless
-        they have the attribute ``_get_raw``.
+        Formulas by operator, which take precedence over registered ones. A formula is called with
+        shapes, or with the arguments themselves if it has the attribute ``_get_raw``.
     """
 
     def __init__(

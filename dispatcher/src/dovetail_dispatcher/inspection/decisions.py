@@ -87,8 +87,8 @@ class OfCall:
     Attributes
     ----------
     call
-        Operator, call key, dispatch state, and the keys of a redispatch: what `decide` took. It is
-        no part of the decision as data.
+        Arguments of `decide`: operator, call key, dispatch state, and the keys of a redispatch. Not
+        part of the decision as data.
     """
 
     __slots__ = ("call",)

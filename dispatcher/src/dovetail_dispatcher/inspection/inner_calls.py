@@ -75,8 +75,8 @@ def inner_calls(
 ) -> InnerCalls:
     """Return the operator calls that ``function(*args, **kwargs)`` makes.
 
-    The function runs, on tensors without data that stand for those of the call: what it does
-    besides calling operators, it does; so it does with tensors that are no arguments.
+    The function runs on tensors without data instead of its arguments. Its other side effects
+    happen, and calls on tensors that are not arguments run for real.
     """
     device, reason = _device_of(function, args, kwargs)
     if device is None:

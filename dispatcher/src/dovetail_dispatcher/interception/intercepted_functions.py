@@ -1,4 +1,4 @@
-"""Makes Python functions and methods that are no operators (`nn.functional.mse_loss`,
+"""Makes Python functions and methods that are not operators (`nn.functional.mse_loss`,
 `Tensor.item`, the getter of `Tensor.shape`) overridable by classes and modes.
 
 They have no route to miss, and to ask on every call would cost as much as a small operator. So they

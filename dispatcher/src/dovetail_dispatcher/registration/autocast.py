@@ -257,7 +257,7 @@ def checked_cast(
     ValueError
         If the device type has no autocast.
     TypeError
-        If `cast_inputs` is no dtype.
+        If `cast_inputs` is not a dtype.
     """
     if not is_autocast_available(device_type):
         raise ValueError(

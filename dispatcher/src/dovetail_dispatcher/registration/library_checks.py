@@ -75,7 +75,7 @@ def operator_name(op_name: str | OpOverload, ns: str, made_at: str) -> tuple[str
     Raises
     ------
     RuntimeError
-        For what is no name, one of another namespace, or a library of the wildcard namespace.
+        For an invalid name, a name of another namespace, or a library of the wildcard namespace.
     """
     if isinstance(op_name, OpOverload):
         text = op_name.name()

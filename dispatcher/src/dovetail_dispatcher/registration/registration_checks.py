@@ -24,7 +24,7 @@ def check_registration(
     op
         The operator in the table, if there is one.
     qualified
-        Its name.
+        The qualified name of the operator.
     allow_override
         Whether a kernel of another library may be covered.
 

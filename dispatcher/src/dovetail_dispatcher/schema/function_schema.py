@@ -301,7 +301,7 @@ class FunctionSchema(_Frozen):
         """Say whether a program written for this schema may be read by one that has ``old``, and if
         not, why.
 
-        New arguments need defaults that are no lists, behind those that ``old`` has; the types of
+        New arguments must follow those of ``old``, with defaults that are not lists; the types of
         arguments may become narrower. As in PyTorch, only the number of returns counts.
 
         Returns

@@ -40,7 +40,7 @@ def checked_tags(tags: Tag | Sequence[Tag]) -> tuple[Tag, ...]:
     Raises
     ------
     TypeError
-        If one is no Tag.
+        If one of them is not a Tag.
     """
     given = (tags,) if isinstance(tags, Tag) else tuple(tags)
     for tag in given:

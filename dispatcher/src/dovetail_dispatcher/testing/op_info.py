@@ -142,7 +142,7 @@ def _dtypes(given: Any, what: str) -> frozenset[dtype]:
     Raises
     ------
     TypeError
-        If they are no iterable of dtypes.
+        If they are not an iterable of dtypes.
     """
     found = list(given) if isinstance(given, Iterable) else [given]
     wrong = [each for each in found if not isinstance(each, dtype)]

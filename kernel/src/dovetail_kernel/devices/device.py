@@ -34,8 +34,8 @@ class Device(Immutable):
     Raises
     ------
     RuntimeError
-        If the string is no device string, its type is neither known nor installed, or the index is
-        negative or above 2**31 - 1.
+        If the string is not a device string, its type is neither known nor installed, or the index
+        is negative or above 2**31 - 1.
     TypeError
         For arguments of other types.
     """

@@ -267,8 +267,8 @@ def functionality_keys() -> tuple[DispatchKey, ...]:
 
 
 def is_included_in_alias(key: DispatchKey, alias: DispatchKey) -> bool:
-    """Tell whether a kernel registered at `alias` may serve `key`; a key that is no alias serves
-    itself only.
+    """Return whether a kernel registered at `alias` may serve `key`; a key that is not an alias
+    serves only itself.
     """
     if not alias.is_alias or key.is_alias:
         return key is alias

@@ -106,22 +106,28 @@ class PluginManager:
         return self._describe(entry)
 
     def load_library(self, namespace: str) -> Any:
-        """Load the operators of `namespace`, and return the plugin. Raises as `load_backend`."""
+        """Load the operators of `namespace`, and return the plugin. Raises the errors of
+        `load_backend`.
+        """
         return self._load(LIBRARIES, namespace)
 
     def load_transform(self, name: str) -> Any:
-        """Load a functionality, such as autograd. Return its plugin; raises as `load_backend`."""
+        """Load a functionality, such as autograd. Return its plugin. Raises the errors of
+        `load_backend`.
+        """
         return self._load(TRANSFORMS, name)
 
     def load_module(self, name: str) -> ModuleType:
         """Import the module that a plugin provides under `name`, beside those of the front end.
-        Raises as `load_backend` does.
+        Raises the errors of `load_backend`.
         """
         module: ModuleType = self._load(MODULES, name)
         return module
 
     def load_overlay(self, name: str) -> tuple[Any, bool]:
-        """Load an overlay. Return its plugin, and whether it is new; raises as `load_backend`."""
+        """Load an overlay. Return its plugin, and whether it is new. Raises the errors of
+        `load_backend`.
+        """
         is_new = self._state(OVERLAYS, name) != "available"
         return self._load(OVERLAYS, name), is_new
 

@@ -41,7 +41,7 @@ class PluginHooks:
         Raises
         ------
         PluginError
-            If it does not implement `hook`, or marks a function that is no hook.
+            If it does not implement `hook`, or marks a function that is not a hook.
         """
         target = imported(entry)
         plugin = target() if isinstance(target, type) else target

@@ -104,7 +104,7 @@ def share_storage(tensor: TensorBase) -> Storage:
 
 
 def new_storage(backend: Backend, nbytes: int, device_index: int | None = None) -> Storage:
-    """Return a storage of new memory; what it holds is not set. Raises as `Allocator.allocate`."""
+    """Return a storage of new, uninitialized memory. Raises the errors of `Allocator.allocate`."""
     cls = STORAGE_CLASS.plug or Storage
     return cls.of(new_memory(backend.arrays, nbytes, device_index), backend)
 

@@ -150,7 +150,9 @@ class CpuArrays(CpuRandom):
         return array
 
     def scalar(self, value: Any, native_dtype: Any) -> Array:
-        """Return a number as a new 0-d array; integers out of range wrap. Raises as `number_as`."""
+        """Return a number as a new 0-d array; integers out of range wrap. Raises the errors of
+        `number_as`.
+        """
         if not isinstance(value, complex) or native_dtype.kind in "cb":
             try:
                 made: Array = _array(value, native_dtype)

@@ -199,7 +199,9 @@ class CudaArrays(CudaRandom):
         return cupy.from_dlpack(source)
 
     def scalar(self, value: object, native_dtype: NativeDtype) -> Any:
-        """Return a number as a new 0-d array; integers out of range wrap. Raises as `number_as`."""
+        """Return a number as a new 0-d array; integers out of range wrap. Raises the errors of
+        `number_as`.
+        """
         return _on_device(self._host_number(value, native_dtype))
 
     def number(self, value: complex, native_dtype: NativeDtype) -> Any:

@@ -33,8 +33,8 @@ class CudaRandom(CudaMemory):
         return made, made.seed
 
     def source(self, generator: object) -> Any:
-        """Return the stream of a generator, by default that of the current device. Raises as
-        `NamespaceArrays.source`.
+        """Return the stream of a generator, by default that of the current device. Raises the
+        errors of `NamespaceArrays.source`.
         """
         if generator is None:
             return default_generator(backend(self.device_type), cupy.cuda.Device().id).native

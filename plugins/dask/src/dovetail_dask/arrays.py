@@ -87,7 +87,9 @@ class DaskArrays(NamespaceArrays):
         return compact
 
     def scalar(self, value: object, native_dtype: NativeDtype) -> Any:
-        """Return a number as a new 0-d array; integers out of range wrap. Raises as `number_as`."""
+        """Return a number as a new 0-d array; integers out of range wrap. Raises the errors of
+        `number_as`.
+        """
         return da.from_array(self.number(value, native_dtype)[()], name=None)
 
     def number(self, value: object, native_dtype: Any) -> Any:

@@ -90,7 +90,7 @@ def visualize(
     Parameters
     ----------
     values
-        As of `compute`.
+        As for `compute`.
     filename
         Of the picture, without or with ``.svg`` or ``.png``; None for none.
     optimize_graph

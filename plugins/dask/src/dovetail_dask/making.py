@@ -28,9 +28,9 @@ def from_dask(array: Array) -> dovetail.Tensor:
     Raises
     ------
     TypeError
-        For what is no Dask array, or one of a dtype that tensors have not.
+        If `array` is not a Dask array, or has a dtype that tensors lack.
     ValueError
-        If the sizes of its chunks are not known, as of what is selected by a mask or comes from a
+        If the sizes of its chunks are unknown, as after selection by a mask or conversion from a
         data frame: call ``array.compute_chunk_sizes()`` first.
     """
     if not isinstance(array, da.Array):

@@ -61,7 +61,7 @@ def load_checkpoint(
     path : path
         A path on the machine of rank 0.
     map_location, weights_only : optional
-        As of `dovetail.load`.
+        As for `dovetail.load`.
     group : ProcessGroup, optional
 
     Returns

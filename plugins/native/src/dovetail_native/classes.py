@@ -64,7 +64,7 @@ def exchange_capsule(
     from_array
         Returns a tensor around an array of NumPy.
     from_capsule, to_capsule
-        Convert tensors that are no plain arrays of NumPy.
+        Convert tensors that are not plain NumPy arrays.
     stream_of
         Returns the address of the stream that operators use, by DLPack device type and index.
     """

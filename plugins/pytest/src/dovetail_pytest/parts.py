@@ -76,7 +76,7 @@ class PartOption:
         )
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Check the option. Raises as `chosen`."""
+        """Check the option. Raises the errors of `chosen`."""
         self.chosen(config)
 
     def pytest_report_header(self, config: pytest.Config) -> str | None:

@@ -44,7 +44,7 @@ def write_package(name: str, parent: Path, namespace: str | None = None) -> list
     Raises
     ------
     ValueError
-        If a name is no good, before anything is written.
+        If a name is invalid; nothing is written then.
     FileExistsError
         If there is such a folder already.
     """

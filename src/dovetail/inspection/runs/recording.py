@@ -200,7 +200,7 @@ def load_recording(path: str | Path) -> list[RecordedSpan]:
     Raises
     ------
     ValueError
-        If it is no such file, or the trace was recorded without hashes.
+        If the file is not such a trace, or the trace was recorded without hashes.
     """
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -216,8 +216,8 @@ class LocalResponseNorm(Module):
 class CrossMapLRN2d(Module):
     """``input / (k + alpha / size * sum(squares of neighbouring channels)) ** beta``.
 
-    The sum has ``(size - 1) // 2`` channels on both sides; `LocalResponseNorm` uses ``size``
-    channels.
+    The sum includes ``(size - 1) // 2`` channels on each side; the sum of `LocalResponseNorm` has
+    ``size`` channels in total.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sequences of several lengths: padded to one tensor, or packed without padding for recurrent
+"""Sequences of different lengths: padded to one tensor, or packed without padding for recurrent
 networks.
 """
 
@@ -130,7 +130,7 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Stack sequences of several lengths, padded to the longest one.
+    """Stack sequences of different lengths, padded to the longest one.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def unpad_sequence(
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack sequences of several lengths.
+    """Pack sequences of different lengths.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def load_zip(source: ByteSource, options: LoadOptions) -> Any:
 def load_legacy(stream: IO[bytes], options: LoadOptions) -> Any:
     """Return the object of a sequence of pickles, and leave the stream at its end.
 
-    Raises as `load_zip`.
+    Raises the errors of `load_zip`.
     """
     described = TorchGlobals(options.file, _rest(stream))
     if unpickle(stream, described, _no_storage) != _MAGIC:

@@ -67,7 +67,7 @@ class CheckOwn(Step):
     earlier
         Its earlier results.
     looks_quickly
-        Whether an array whose ``base`` is None, and that is no argument, has memory of its own.
+        Whether an array has its own memory if its ``base`` is None and it is not an argument.
     may_be_none
         Whether None stands for a result that was not asked for.
     own

@@ -109,9 +109,9 @@ class CheckIdentity(Step):
     Attributes
     ----------
     written
-        By the number of a result, the argument that it is to be.
+        Pairs of a result's index and the argument that it must be.
     is_only
-        Whether there is one result, which is no tuple then.
+        Whether there is one result, returned without a tuple.
     """
 
     result: Value

@@ -86,28 +86,28 @@ def compose_entry(
     returns_list: bool = False,
     is_operator: bool = False,
 ) -> str:
-    """Return the text of an entry with the name and the parameters of a function.
+    """Return the source of a function `name` that calls the operator.
 
     Parameters
     ----------
     parameters
         Text of the parameters.
     refused
-        Names of those that have to be empty: ``extra`` and ``unknown``, or none.
+        Names of the parameters that must be empty: ``extra`` and ``unknown``, or none.
     promote
         As for `entry_source`.
     first
-        Lines that come before all else.
+        First lines of the body.
     public
-        Text of the function that users see, which overriding classes and modes get; default: the
+        Source text of the public function, passed to overriding classes and modes; default: the
         `OpOverload`.
     named
-        Name of the function that gives the results names; default: they are a plain tuple.
+        Name of the function that converts the results to a named tuple; default: a plain tuple.
     returns_list
-        Whether the operator returns a list of tensors: the function returns a tuple of them.
+        Whether the operator returns a list of tensors, which the function returns as a tuple.
     is_operator
-        Whether the function is one of Python's binary operators: it has operands alone, and what is
-        no operand of `public` it leaves to the other one.
+        Whether the function is a binary operator of Python: it takes two operands, and returns
+        NotImplemented if one of them is not an operand of `public`.
     """
     own = symbol(schema)
     arguments = schema.arguments

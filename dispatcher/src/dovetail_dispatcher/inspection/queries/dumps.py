@@ -242,9 +242,7 @@ def _dispatch_check_invariants(name: str) -> None:
 
 
 def _dispatch_check_all_invariants() -> None:
-    """Check that the table is in order for every operator; raises as `_dispatch_check_invariants`
-    does.
-    """
+    """Check the table of every operator. Raises the errors of `_dispatch_check_invariants`."""
     with registry.lock:
         for op in registry.all_operators():
             _check(op)

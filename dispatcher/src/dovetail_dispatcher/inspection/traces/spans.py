@@ -26,7 +26,7 @@ ANNOTATION: Final = "annotation"
 class Observer:
     """Looks at the values of every span of a trace, when it begins and when it ends.
 
-    What it does is no time of any span. The methods do nothing; a subclass says what they do.
+    Its own time does not count for any span. The methods do nothing; a subclass says what they do.
     """
 
     def opened(self, span: Span, given: Sequence[object]) -> None:

@@ -144,7 +144,9 @@ class CoreArrays(ArrayBackend):
         return make(value, dtype=native_dtype)
 
     def scalar(self, value: Any, native_dtype: NativeDtype) -> Any:
-        """Return a number as a new 0-d array; integers out of range wrap. Raises as `number_as`."""
+        """Return a number as a new 0-d array; integers out of range wrap. Raises the errors of
+        `number_as`.
+        """
         with self.quiet():
             return self.asarray(number_as(value, self.dtypes[native_dtype]), native_dtype)
 

@@ -34,7 +34,7 @@ def backend_for(device: Device) -> Backend:
 
 
 def ready_backend(name: str) -> Backend:
-    """Load the plugin of a device type if necessary, and return its backend. Raises as
+    """Load the plugin of a device type if necessary, and return its backend. Raises the errors of
     `backend_for`.
     """
     found = _ready.get(name)

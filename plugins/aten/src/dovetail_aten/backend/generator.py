@@ -191,7 +191,7 @@ class Generator:
         return int(self.native.offset)
 
     def set_offset(self, offset: int) -> Generator:
-        """Set the number of draws since the seed. Raises as `get_offset` does."""
+        """Set the number of draws since the seed. Raises the errors of `get_offset`."""
         if not hasattr(self.native, "offset"):
             raise RuntimeError("CPU Generator does not use offset. Use set_state().")
         self.native.offset = index(offset)
@@ -240,8 +240,8 @@ def get_rng_state() -> Any:
 
 
 def set_rng_state(new_state: object) -> None:
-    """Restore the state of the default generator of the cpu from `get_rng_state`. Raises as
-    `Generator.set_state`.
+    """Restore the state of the default generator of the cpu from `get_rng_state`. Raises the errors
+    of `Generator.set_state`.
     """
     default_generator().set_state(new_state)
 

@@ -77,8 +77,8 @@ def pin_memory(tensor: TensorBase, device: DeviceLike | None = None) -> Any:
 
 
 def pinned_if_possible(tensor: TensorBase) -> Any:
-    """Return a new tensor in page-locked memory; as it is where there is no CUDA. Raises as
-    `pin_memory`.
+    """Return a new tensor in page-locked memory; without CUDA, return it unchanged. Raises the
+    errors of `pin_memory`.
     """
     is_possible = has_backend(_ACCELERATOR) and backend(_ACCELERATOR).is_attached
     return pin_memory(tensor) if is_possible else tensor

@@ -54,8 +54,8 @@ _REFLECTED: Final[dict[str, Callable[[Any, Any], Any]]] = {
 
 
 def operate(function: Callable[..., object], input: Any, other: Any) -> Any:
-    """Return ``function(input, other)``, or NotImplemented if `other` is no operand: then Python
-    asks it.
+    """Return ``function(input, other)``, or NotImplemented if `other` is not an operand, so that
+    Python tries its reflected operator.
     """
     if _is_operand(other, function):
         return function(input, other)
@@ -73,7 +73,7 @@ def operate(function: Callable[..., object], input: Any, other: Any) -> Any:
 
 
 def reflect(function: Callable[..., object], other: Any, input: Any) -> Any:
-    """Return ``function(other, input)``, or NotImplemented if `other` is no operand."""
+    """Return ``function(other, input)``, or NotImplemented if `other` is not an operand."""
     if _is_operand(other, function):
         return function(other, input)
     backend = backend_of_operand(other)

@@ -48,7 +48,7 @@ def kernel_families(package: Path) -> list[KernelFamily]:
     Raises
     ------
     DeclarationError
-        For a name in the list that is not a class there, and functions that are no literals.
+        For a name in the list that is not a class there, and for functions that are not literals.
     """
     if not (package / _LISTING).exists():
         return []

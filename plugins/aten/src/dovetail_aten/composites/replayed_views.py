@@ -46,7 +46,7 @@ class View:
         return made.contiguous() if base.is_contiguous() else made
 
     def with_part(self, base: Any, part: Any) -> Any:
-        """Return the same as `put`, with any order of strides. Raises as `put`."""
+        """Return the same as `put`, with any order of strides. Raises the errors of `put`."""
         name = self.op._opname
         inverse = _INVERSES.get(name)
         if inverse is not None:

@@ -114,20 +114,20 @@ class Numbers:
         return self.of_dtype(value, native_dtype) if known is None else known
 
     def fitting(self, array: Array, value: Any) -> Any:
-        """Return `value`, which will be stored in `array`, as an operand of its dtype.
+        """Return `value` as an operand of the dtype of `array`, to be stored in it.
 
         Raises
         ------
         RuntimeError
-            If the dtype cannot hold it.
+            If the value does not fit into the dtype.
         """
         native_dtype = array.dtype
         known = self._fitting.get((value, value.__class__, native_dtype))
         return self.stored(value, native_dtype) if known is None else known
 
     def stored(self, value: Scalar, native_dtype: NativeDtype) -> Any:
-        """Return `value`, which will be stored with `native_dtype`, as an operand of it. Raises as
-        `fitting`.
+        """Return `value` as an operand with `native_dtype`, to be stored in an array of that dtype.
+        Raises the errors of `fitting`.
         """
         key = (value, value.__class__, native_dtype)
         known = self._fitting.get(key)

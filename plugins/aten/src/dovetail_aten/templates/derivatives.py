@@ -67,7 +67,7 @@ class Tangent(NamedTuple):
     output
         Which result.
     kind
-        As of `Forward`.
+        As for `Forward`.
     text
         The formula; empty for ``'linear'``.
     parameters
@@ -90,7 +90,7 @@ class Row(Formula):
     Parameters
     ----------
     operator, name, inputs, where, saved, output_differentiability, refused
-        As of `Formula`.
+        As for `Formula`.
     gradients
         One per input or group of inputs.
     tangents

@@ -225,8 +225,8 @@ def _places(self: Any, items: tuple[object, ...]) -> list[Any] | None:
 
 
 def _apply_basic(self: Any, items: tuple[object, ...]) -> tuple[Any, list[Any]]:
-    """Apply the basic indices of `items`, which are no lists, as views; return the view, and the
-    index tensors by dimension of it.
+    """Apply the basic indices of `items` (no lists) as views; return the view, and the index
+    tensors by dimension of it.
 
     The list is empty if there are no index tensors; otherwise None stands for a dimension that is
     kept whole.

@@ -35,7 +35,7 @@ class TensorSubclasses(TensorExchange):
         Returns
         -------
         object
-            NotImplemented if some class in `types` is no base of `cls`.
+            NotImplemented if some class in `types` is not a base of `cls`.
         """
         for each in types:
             if not issubclass(cls, each):

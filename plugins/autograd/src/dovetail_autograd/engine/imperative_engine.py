@@ -139,8 +139,8 @@ class _EngineBase(Engine):
         Raises
         ------
         RuntimeError
-            For what is no tuple, no tensor, or has no graph; for a gradient that is missing or
-            does not fit; without `accumulate_grad` for empty `inputs`, and for unused ones.
+            If an argument is not a tuple of tensors, or a tensor has no graph; if a gradient is
+            missing or does not fit; without `accumulate_grad`, for empty or unused `inputs`.
         """
         if (
             tensors.__class__ is not tuple

@@ -79,8 +79,8 @@ class AutogradMeta:
         self.accumulator = self.presented = None
 
     def array_replaced(self, array: ShapedArray) -> None:
-        """Note that the tensor has got another array: an accumulator for one of another shape or
-        dtype is no good.
+        """Note that the array of the tensor was replaced: an accumulator of another shape or dtype
+        is invalid.
         """
         node = self.present_accumulator()
         if node is None:
@@ -117,7 +117,7 @@ def meta_of(tensor: TensorBase) -> AutogradMeta:
 
 
 def leaf_edge(tensor: TensorBase) -> LeafEdge:
-    """Return the edge to the leaf `tensor`, which requires grad and is no view."""
+    """Return the edge to the leaf `tensor`, which requires grad and is not a view."""
     meta = tensor._meta
     if meta is not None:
         node = meta.accumulator

@@ -117,7 +117,7 @@ def set_view(result: TensorBase, base: TensorBase, creation_meta: CreationMeta) 
 
 
 def view_meta(tensor: TensorBase) -> DifferentiableViewMeta | None:
-    """Return what says what `tensor` is a view of; None if it is no view."""
+    """Return the view metadata of `tensor`; None if it is not a view."""
     if not tensor._signature & VIEW:
         return None
     meta: DifferentiableViewMeta = tensor._meta

@@ -68,7 +68,7 @@ def derived_plan(composition: Composition, formula: Formula, below: RoutePlan) -
 
 
 class TensorOfNumber(Step):
-    """Replace a Python number by a tensor for the node to save, as array kernels get one."""
+    """Convert a Python scalar to the tensor that the node saves."""
 
     number: Value
     beside: Value

@@ -18,8 +18,8 @@ def checked_argnums(argnums: object, count: int) -> Argnums:
     Raises
     ------
     RuntimeError
-        If they are no int or non-empty tuple of different ints, or there are fewer than that
-        positional arguments.
+        If `argnums` is not an int or a non-empty tuple of different ints, or is out of range for
+        `count` arguments.
     """
     if not isinstance(argnums, (int, tuple)) or isinstance(argnums, bool):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")

@@ -55,7 +55,7 @@ class SharedAllocator(Allocator):
         return _address_of(pages), pages
 
     def allocate(self, nbytes: int, device_index: int | None = None) -> DataPtr:
-        """Return new shared memory. Raises as `Allocator.allocate`."""
+        """Return new shared memory. Raises the errors of `Allocator.allocate`."""
         pointer = super().allocate(nbytes, device_index)
         pointer.is_shared = True
         return pointer

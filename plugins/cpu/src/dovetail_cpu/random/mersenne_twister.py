@@ -95,12 +95,12 @@ class MersenneTwister:
         return made.tobytes()
 
     def restore(self, state: bytes) -> int:
-        """Go to where a state says, and return the seed that it started from.
+        """Restore a state, and return the seed that it started from.
 
         Raises
         ------
         RuntimeError
-            If the bytes are no such state.
+            If the bytes are not a valid state.
         """
         found = np.frombuffer(state, _STATE).reshape(())
         left, position = int(found["left"]), int(found["next"])

@@ -27,7 +27,7 @@ _BLOCK: Final = 16
 
 
 def _count(size: Size) -> int:
-    """Return the number of elements of a shape. Raises as `check_size`."""
+    """Return the number of elements of a shape. Raises the errors of `check_size`."""
     return math.prod(check_size(size, 8))
 
 

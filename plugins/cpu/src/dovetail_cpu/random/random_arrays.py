@@ -48,7 +48,7 @@ class CpuRandom(CpuMemory):
 
     def restored_generator(self, state: bytes, like: Any) -> tuple[Any, int]:
         """Return a source of random numbers that stands where `generator_state` says, and the seed
-        that it started from. Raises as `MersenneTwister.restore`.
+        that it started from. Raises the errors of `MersenneTwister.restore`.
         """
         if isinstance(like, MersenneTwister):
             return like, like.restore(state)

@@ -145,7 +145,7 @@ class Reducer:
             self._mark(index)
 
     def _leave_out_the_rest(self) -> None:
-        """Expect no more gradients: some results of forward are no part of the loss."""
+        """Expect no more gradients: some results of forward are not part of the loss."""
         if self._has_begun:
             for index in sorted(set(range(len(self.parameters))) - self._marked):
                 self._mark(index)

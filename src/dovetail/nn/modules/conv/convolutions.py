@@ -198,8 +198,8 @@ class Conv1d(_Direct):
     Attributes
     ----------
     weight : Parameter
-        ``(out_channels, in_channels / groups, kernel_size)``; both are initialised uniformly within
-        ``± 1 / sqrt(in_channels / groups * kernel_size)``.
+        ``(out_channels, in_channels / groups, kernel_size)``; weight and bias are initialised
+        uniformly within ``± 1 / sqrt(in_channels / groups * kernel_size)``.
     bias : Parameter or None
         ``(out_channels,)``
 
@@ -301,7 +301,7 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """The gradient of a convolution with respect to its input, as an operation of its own.
+    """The gradient of a convolution with respect to its input, as a module.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ class ConvTranspose1d(_ConvTransposeNd):
         Channels of the input ``(N, in_channels, L)`` and of the output ``(N, out_channels, L')``;
         ``N`` is optional.
     kernel_size, stride, padding, dilation, groups, bias, device, dtype
-        As for `Conv1d`; they describe the convolution in the other direction.
+        As for `Conv1d`; they describe the convolution from the output to the input.
     output_padding : int or sequence, default 0
         Number of elements added at the end of the output: a strided convolution maps several sizes
         to the same size.
@@ -319,8 +319,8 @@ class ConvTranspose1d(_ConvTransposeNd):
     Attributes
     ----------
     weight : Parameter
-        ``(in_channels, out_channels / groups, kernel_size)``; both are initialised uniformly within
-        ``± 1 / sqrt(out_channels / groups * kernel_size)``.
+        ``(in_channels, out_channels / groups, kernel_size)``; weight and bias are initialised
+        uniformly within ``± 1 / sqrt(out_channels / groups * kernel_size)``.
     bias : Parameter or None
         ``(out_channels,)``
 
@@ -336,14 +336,14 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """The gradient of a convolution of images as an operation; see `ConvTranspose1d`."""
+    """The gradient of a convolution of images, as a module; see `ConvTranspose1d`."""
 
     _ndim = 2
     _convolve = staticmethod(F.conv_transpose2d)
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """The gradient of a convolution of volumes as an operation; see `ConvTranspose1d`."""
+    """The gradient of a convolution of volumes, as a module; see `ConvTranspose1d`."""
 
     _ndim = 3
     _convolve = staticmethod(F.conv_transpose3d)

@@ -89,8 +89,8 @@ def rewrite(formula: str, scope: Scope, where: Location) -> Rewritten:
     Raises
     ------
     DerivativeError
-        If it is no Python expression, uses unknown names or functions, or asks for more than
-        metadata may give.
+        If it is not a Python expression, uses unknown names or functions, or needs more than
+        metadata.
     """
     try:
         tree = ast.parse(formula.strip(), mode="eval").body

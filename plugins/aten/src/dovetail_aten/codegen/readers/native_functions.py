@@ -129,13 +129,13 @@ def read_native_functions(paths: Path | Sequence[Path]) -> list[NativeFunction]:
     Parameters
     ----------
     paths
-        The YAML file, or those of the families in order.
+        The YAML file, or the YAML files of the families in order.
 
     Raises
     ------
     DeclarationError
-        With the line and the remedy: unknown keys, schemas that do not parse, unknown kinds, tags
-        or variants, operators declared twice, variants that cannot be derived.
+        For unknown keys, kinds, tags or variants, schemas that do not parse, operators declared
+        twice, and variants that cannot be derived. The message has the line and the remedy.
     """
     functions: dict[str, NativeFunction] = {}
     for entry in read_entries(paths, DeclarationError):

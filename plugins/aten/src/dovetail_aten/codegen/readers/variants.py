@@ -72,7 +72,7 @@ def derive_copy(text: str, schema: FunctionSchema) -> str:
     Raises
     ------
     ValueError
-        If the operator is no view.
+        If the operator is not a view.
     """
     if not schema._is_view_op():
         raise ValueError("it is no view")

@@ -22,7 +22,7 @@ BINARY: Final = {
     "__eq__": "eq", "__ne__": "ne",
 }  # fmt: skip
 """Operators on two operands. Each is a function of its own beside the one that it runs, since it
-leaves what is no operand of that to the other operand.
+returns NotImplemented for other objects, so that Python tries the other operand.
 """
 
 SYMMETRIC: Final = {

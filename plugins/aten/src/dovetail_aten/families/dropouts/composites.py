@@ -85,7 +85,7 @@ def _drops(input: Tensor, p: float, train: bool) -> bool:
     Raises
     ------
     RuntimeError
-        If `p` is no probability.
+        If `p` is not a probability.
     """
     if not 0 <= p <= 1:
         raise RuntimeError(

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def tensor_split_into(self: Tensor, sections: int, dim: int = 0) -> Any:
-    """Return `sections` pieces along `dim`; the first ones are longer by one where the size is no
-    multiple.
+    """Return `sections` pieces along `dim`; the first ones are longer by one if the size is not a
+    multiple of `sections`.
     """
     size = _size_along(self, dim)
     if sections <= 0:

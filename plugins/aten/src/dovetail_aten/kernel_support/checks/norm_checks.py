@@ -15,12 +15,12 @@ SMALL = 1e-7
 
 
 def check_renorm(shape: Any, p: Any, dim: int, maxnorm: Any) -> tuple[int, ...]:
-    """Return the dimensions besides `dim`, which the norms of `renorm` are taken over.
+    """Return the dimensions except `dim`, over which `renorm` takes norms.
 
     Raises
     ------
     RuntimeError
-        For a shape without any, and for numbers that are no norm or no length.
+        For fewer than two dimensions, or if `p` or `maxnorm` is invalid.
     IndexError
         If `dim` is out of range.
     """

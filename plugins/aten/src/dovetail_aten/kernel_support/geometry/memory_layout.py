@@ -120,7 +120,7 @@ def required_order(memory_format: MemoryFormat | None, ndim: int) -> Sequence[in
     Raises
     ------
     RuntimeError
-        If it is a format for another number of dimensions, or `preserve_format`, which is no
+        If it is a format for another number of dimensions, or `preserve_format`, which has no
         order.
     """
     if memory_format is preserve_format:
@@ -153,9 +153,9 @@ def is_contiguous(
     Raises
     ------
     TypeError
-        For what is no memory format.
+        If `memory_format` is not a memory format.
     RuntimeError
-        For `preserve_format`, which is no order.
+        For `preserve_format`, which has no order.
     """
     if memory_format is not None and not isinstance(memory_format, MemoryFormat):
         raise TypeError(

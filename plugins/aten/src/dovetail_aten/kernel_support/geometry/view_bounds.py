@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 _BEYOND: Final = 1 << 63
-"""The first number that is no address: sizes and strides in bytes stay below it."""
+"""Exclusive upper limit of addresses: sizes and strides in bytes stay below it."""
 
 
 def extent(size: Sequence[int], stride: Sequence[int]) -> int:

@@ -44,7 +44,7 @@ def import_array(ext_tensor: Any, device: Any, copy: bool | None) -> Any:
 
 
 def dlpack_device(tensor: TensorBase) -> tuple[DLDeviceType, int]:
-    """Return the DLPack device type and index of the memory of `tensor`. Raises as
+    """Return the DLPack device type and index of the memory of `tensor`. Raises the errors of
     ``Tensor.__dlpack_device__``.
     """
     types = tensor._backend.arrays.dlpack_types

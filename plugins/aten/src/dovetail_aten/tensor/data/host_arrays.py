@@ -42,8 +42,8 @@ def share_host(array: Any) -> Tensor:
 
 
 def from_host(array: Any) -> Tensor:
-    """Return a tensor around a NumPy array (or another backend's own), sharing memory. Raises as
-    `from_numpy`.
+    """Return a tensor around a NumPy array (or another backend's own), sharing memory. Raises the
+    errors of `from_numpy`.
     """
     cpu = ready_backend("cpu")  # first: another backend's arrays may be NumPy's too
     if array.__class__ is cpu.arrays.array_types[0]:
@@ -75,7 +75,7 @@ def from_host(array: Any) -> Tensor:
 
 @lru_cache(1024)
 def _check_strides(strides: tuple[int, ...], itemsize: int) -> None:
-    """Raise an error for strides that tensors do not have. Raises as `from_numpy`."""
+    """Raise an error for strides that tensors do not have. Raises the errors of `from_numpy`."""
     if strides and min(strides) < 0:
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative "

@@ -9,7 +9,7 @@ from dovetail_kernel import dtype as Dtype
 
 
 def vector_of_storage(storage: Any, wanted: Dtype | None) -> Any:
-    """Return all elements of a storage as a tensor; None if it is no storage.
+    """Return all elements of a storage as a tensor; None if it is not a storage.
 
     Parameters
     ----------

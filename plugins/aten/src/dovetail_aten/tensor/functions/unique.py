@@ -61,7 +61,7 @@ def unique_consecutive(
 ) -> Any:
     """Return the elements of `input`, or its slices along `dim`, that differ from the one before.
 
-    Parameters, results and errors as of `unique`.
+    Parameters, results and errors as for `unique`.
     """
     made = aten.unique_consecutive(input, return_inverse, return_counts, dim)
     return _chosen(made, return_inverse, return_counts)

@@ -84,7 +84,7 @@ _REFLECTED: Final = {
 
 def call_reflected(ufunc: Any, first: Any, second: Any, kwargs: dict[str, Any]) -> Any:
     """Return the tensor's answer to an operator with NumPy's number or array on its left, for which
-    NumPy calls `ufunc`; NotImplemented if this is no such call.
+    NumPy calls `ufunc`; NotImplemented for other calls.
 
     An operator in place writes the numbers to the array on its left too.
     """

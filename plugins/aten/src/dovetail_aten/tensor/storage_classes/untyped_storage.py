@@ -154,8 +154,8 @@ class UntypedStorage(StorageConversions, Storage):
         return int(self._host()[place])
 
     def __setitem__(self, index: Any, value: object) -> None:
-        """Set a byte, or the bytes of a slice, to a number. Raises as indexing, and RuntimeError
-        where what is assigned, or the index, is not an integer.
+        """Set a byte, or the bytes of a slice, to a number. Raises the errors of indexing, and
+        RuntimeError if the value or the index is not an integer.
         """
         if not isinstance(value, int):
             raise RuntimeError(
@@ -220,7 +220,7 @@ class UntypedStorage(StorageConversions, Storage):
         RuntimeError
             If the sizes differ.
         TypeError
-            If `source` is no storage.
+            If `source` is not a storage.
         """
         found = getattr(source, "_untyped_storage", source)
         if not isinstance(found, UntypedStorage):

@@ -30,7 +30,7 @@ def will_engine_execute_node(node: Node) -> bool:
     Raises
     ------
     RuntimeError
-        Outside backward, or for something that is no node.
+        Outside backward, or if `node` is not a node.
     """
     if not isinstance(node, Node):
         raise RuntimeError(

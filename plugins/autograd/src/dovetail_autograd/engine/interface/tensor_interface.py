@@ -180,13 +180,12 @@ class TensorInterface(HookInterface):
         return found
 
     def set_grad_dtype(self, tensor: TensorBase, wanted: dtype | None) -> None:
-        """Choose the dtype in which gradients of the leaf `tensor` accumulate; None: whichever
-        comes.
+        """Set the dtype in which gradients of the leaf `tensor` accumulate; None: any dtype.
 
         Raises
         ------
         RuntimeError
-            For a non-leaf, something that is no dtype, or a leaf that has a gradient of another
+            If `tensor` is not a leaf or has a gradient of another dtype, or `wanted` is not a
             dtype.
         """
         if not self.is_leaf(tensor):

@@ -1,5 +1,5 @@
 """The engine's loop over tensors: where a backward is itself recorded, traced, or seen by modes, or
-gradients are no plain arrays.
+gradients are not plain arrays.
 
 Every gradient is counted: a node is put into the ready queue when the last one is in its input
 buffer.

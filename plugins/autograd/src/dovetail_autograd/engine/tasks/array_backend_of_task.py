@@ -58,7 +58,9 @@ class _KnownSides(dict[int, ArraySide]):
 
 
 array_side: Final[Callable[[int], ArraySide]] = _KnownSides().__getitem__
-"""Return the array side of the backend in a signature. Raises as `backend_of_signature`."""
+"""Return the array side of the backend in a signature. Raises the errors of
+`backend_of_signature`.
+"""
 
 
 def as_tensors(

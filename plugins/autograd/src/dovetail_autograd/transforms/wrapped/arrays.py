@@ -139,7 +139,7 @@ class BatchedArray(WrappedArray):
         return BatchedArray(operator("clone", "default")(self.physical), self.level)
 
     def host(self) -> NoReturn:
-        """Refuse: a batch is no single array.
+        """Raise an error: a batch is not a single array.
 
         Raises
         ------

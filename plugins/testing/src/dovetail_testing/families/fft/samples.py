@@ -192,7 +192,7 @@ KERNELS = [
 
 
 def numbered(*rows: tuple[Any, ...]) -> Samples:
-    """Return arguments that are no tensors, and the dtype."""
+    """Return arguments that are not tensors, and the dtype."""
     return lambda make: [SampleInput(*row, dtype=make.dtype, device=make.device) for row in rows]
 
 

@@ -1,1 +1,1 @@
-"""Recurrent networks, and sequences of several lengths."""
+"""Recurrent networks, and sequences of different lengths."""

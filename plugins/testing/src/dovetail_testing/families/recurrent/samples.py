@@ -1,4 +1,4 @@
-"""Samples of recurrent networks, and of sequences of several lengths."""
+"""Samples of recurrent networks, and of sequences of different lengths."""
 
 from __future__ import annotations
 

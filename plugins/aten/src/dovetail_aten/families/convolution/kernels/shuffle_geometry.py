@@ -29,7 +29,7 @@ def unshuffled_shape(shape: Sequence[int], factor: int) -> tuple[int, ...]:
     Raises
     ------
     RuntimeError
-        If height and width are no multiples of `factor`.
+        If height and width are not multiples of `factor`.
     """
     _check("pixel_unshuffle", "downscale_factor", shape, factor)
     for dim, name in ((-2, "height"), (-1, "width")):

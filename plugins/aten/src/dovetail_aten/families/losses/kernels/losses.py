@@ -228,7 +228,7 @@ class Losses(Family):
         return reduced(self._bent(x, target, delta), reduction)
 
     def _check_probabilities(self, x: Array, target: Array) -> tuple[Any, ...]:
-        """Return both, after refusing what are no probabilities."""
+        """Return both, after checking that they are probabilities."""
         own, other = self.dtypes[x.dtype], self.dtypes[target.dtype]
         if own is not other:
             raise RuntimeError(

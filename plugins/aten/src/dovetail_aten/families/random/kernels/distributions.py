@@ -24,7 +24,7 @@ class Distributions(Drawing):
     # -- normal ------------------------------------------------------------------------------------
 
     def _check_deviation(self, std: float) -> Any:
-        """Return `std`, after refusing what is no standard deviation."""
+        """Return `std`, after checking that it is a standard deviation."""
         if not hasattr(std, "dtype"):
             if not std >= 0:
                 raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
@@ -226,7 +226,7 @@ class Distributions(Drawing):
         return self._upwards(found).astype(x.dtype)
 
     def _check_rates(self, x: Array) -> Any:
-        """Return `x`, after refusing what are no rates."""
+        """Return `x`, after checking that its elements are rates."""
         kind = self.dtypes[x.dtype]
         if kind.category != FLOAT:
             raise NotImplementedError(

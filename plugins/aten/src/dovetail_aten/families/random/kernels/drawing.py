@@ -17,7 +17,7 @@ from ....kernel_support.family import Family
 from ....typing import Array
 
 _BEYOND = 1 << 63
-"""The first number that is no int64."""
+"""The smallest positive integer that is not an int64."""
 
 
 class Drawing(Family):

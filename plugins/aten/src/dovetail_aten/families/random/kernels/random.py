@@ -256,7 +256,7 @@ def _greatest_number(kind: DType) -> float:
 
 
 def no_chance(_value: object) -> Exception:
-    """Return the error for what is no probability."""
+    """Return the error for an invalid probability."""
     return RuntimeError(
         "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities lie in [0, 1]"
     )

@@ -1,4 +1,4 @@
-"""Sequences of several lengths: padded, or packed, so that steps that none has take no place."""
+"""Sequences of different lengths: padded, or packed, so that steps that none has take no place."""
 
 from __future__ import annotations
 

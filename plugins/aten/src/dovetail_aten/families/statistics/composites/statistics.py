@@ -79,7 +79,7 @@ def _one(self: Any, q: float) -> Any:
 
 
 def _probabilities(q: Any) -> Any:
-    """Return `q`, after refusing what are no probabilities."""
+    """Return `q`, after checking that its elements are probabilities."""
     return checked(q, lambda: F.logical_and(F.ge(q, 0), F.le(q, 1)), _no_probability)
 
 
