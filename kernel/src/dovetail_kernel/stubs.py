@@ -29,6 +29,8 @@ class Stub(NamedTuple):
 
     public: list[str]
     submodules: frozenset[str]
+    private: list[str]
+    """Names that it exports, and that begin with an underscore."""
     elsewhere: dict[str, str]
     """Names, with the modules that define them."""
 
@@ -57,7 +59,8 @@ def read_stub(module: str) -> Stub:
                     elsewhere[name] = source
     public += _OWN.findall(text)
     names = [name for name in dict.fromkeys(public) if not name.startswith("_")]
-    return Stub(names, frozenset(submodules), elsewhere)
+    private = [name for name in public if name.startswith("_")]
+    return Stub(names, frozenset(submodules), private, elsewhere)
 
 
 def attach_stub(
@@ -85,7 +88,7 @@ def attach_stub(
         Function called with any other name; default: raise AttributeError.
     """
     namespace = vars(sys.modules[module])
-    public, submodules, elsewhere = read_stub(module)
+    public, submodules, private, elsewhere = read_stub(module)
     namespace["__all__"] = public
     namespace["__dir__"] = lambda: sorted({*namespace, *public, *submodules})
     later = {name: source for name, source in elsewhere.items() if name not in namespace}
@@ -93,7 +96,7 @@ def attach_stub(
     inner = {
         s.removeprefix(prefix).partition(".")[0] for s in elsewhere.values() if s.startswith(prefix)
     }
-    for name in later.keys() & public:
+    for name in later.keys() & [*public, *private]:
         module_of_name = sys.modules.get(later[name])
         if module_of_name is not None and name in vars(module_of_name):
             namespace[name] = vars(module_of_name)[name]
