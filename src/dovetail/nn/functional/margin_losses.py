@@ -166,7 +166,7 @@ def multi_margin_loss(
     Raises
     ------
     ValueError
-        For another exponent.
+        For any other exponent.
     RuntimeError
         If shapes or dtypes are incompatible, or if a class does not exist.
     """

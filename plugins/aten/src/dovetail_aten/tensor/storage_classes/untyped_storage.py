@@ -138,7 +138,7 @@ class UntypedStorage(StorageConversions, Storage):
         IndexError
             If there is no such byte.
         TypeError
-            For another index.
+            For any other index.
         RuntimeError
             For a slice with a step.
         """
