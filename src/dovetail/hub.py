@@ -79,7 +79,7 @@ def list(
     Raises
     ------
     RuntimeError
-        For another `source`: nothing is downloaded.
+        For any other `source`: nothing is downloaded.
     FileNotFoundError
         If there is no ``hubconf.py``.
     """
@@ -135,7 +135,7 @@ def load(
     Raises
     ------
     RuntimeError
-        For another `source`, for an unknown model, and for missing dependencies.
+        For any other `source`, for an unknown model, and for missing dependencies.
     FileNotFoundError
         If there is no ``hubconf.py``.
     """

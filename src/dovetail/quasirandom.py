@@ -30,7 +30,7 @@ class SobolEngine:
     Raises
     ------
     ValueError
-        For another dimension.
+        For any other dimension.
     """
 
     MAXBIT = 30

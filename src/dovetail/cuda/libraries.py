@@ -50,7 +50,7 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
     Raises
     ------
     RuntimeError
-        For another mode.
+        For any other mode.
     AssertionError
         If CUDA is not available, with the reason.
     """

@@ -83,7 +83,7 @@ def set_per_process_memory_fraction(fraction: float, device: DeviceLike | None =
     Raises
     ------
     TypeError, ValueError
-        For another value.
+        For any other value.
     AssertionError
         If CUDA is not available, with the reason.
     """

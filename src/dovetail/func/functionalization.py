@@ -36,7 +36,7 @@ def functionalize(func: Callable[..., object], *, remove: str = "mutations") -> 
     Raises
     ------
     RuntimeError
-        For another `remove`. When called: if `func` writes to a captured tensor, to one of two
+        For any other `remove`. When called: if `func` writes to a captured tensor, to one of two
         arguments that share memory, or to a view with overlapping elements.
 
     Notes

@@ -84,7 +84,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     Raises
     ------
     TypeError, RuntimeError
-        For another value.
+        For any other value.
     """
     if isinstance(debug_mode, str):
         if debug_mode not in _MODES:

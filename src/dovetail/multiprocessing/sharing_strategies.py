@@ -25,7 +25,7 @@ def set_sharing_strategy(new_strategy: str) -> None:
     Raises
     ------
     AssertionError
-        For another name.
+        For any other name.
     """
     if new_strategy not in _STRATEGIES:
         raise AssertionError(

@@ -13,7 +13,7 @@ def get_enum(reduction: str) -> int:
     Raises
     ------
     ValueError
-        For another reduction.
+        For any other reduction.
     """
     return reduction_code(reduction)
 

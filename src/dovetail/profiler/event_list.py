@@ -162,7 +162,7 @@ class EventList(list[Any]):
         Raises
         ------
         ValueError
-            For another metric.
+            For any other metric.
         """
         if metric not in ("self_cpu_time_total", "self_cuda_time_total"):
             raise ValueError(

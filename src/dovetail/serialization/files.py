@@ -87,7 +87,7 @@ def save(
     Raises
     ------
     ValueError
-        For another format, module or protocol.
+        For any other format, module or protocol.
     OSError
         If the file cannot be written, because the file or the folder is read-only.
     pickle.PicklingError, TypeError, AttributeError

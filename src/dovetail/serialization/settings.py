@@ -88,7 +88,7 @@ def set_default_save_format(format: str) -> None:
     Raises
     ------
     ValueError
-        For another format.
+        For any other format.
     """
     change_settings(save_format=checked_format(format))
 

@@ -302,7 +302,7 @@ def sampled_addmm(
     Raises
     ------
     NotImplementedError
-        For another layout.
+        For any other layout.
     RuntimeError
         For incompatible shapes or dtypes.
     """

@@ -52,7 +52,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Return whether autocast is on for a device type in this task."""
+    """Return whether autocast is on for a device type in the current thread or asyncio task."""
     key = _key_of(device_type)
     return key is not None and key not in dispatch_state().excluded
 
@@ -71,13 +71,15 @@ def get_autocast_dtype(device_type: str) -> dtype:
 
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
-    """Enable or disable autocast for a device type in this task; use `autocast` for a block."""
+    """Enable or disable autocast for a device type in the current thread or asyncio task; use
+    `autocast` for a block.
+    """
     _check_settings("set_autocast_enabled", None, enabled)
     set_state(_switch(autocast_key(device_type), enabled)(state()))
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
-    """Set the dtype of autocast for a device type in this task."""
+    """Set the dtype of autocast for a device type in the current thread or asyncio task."""
     _check_settings("set_autocast_dtype", dtype, False)
     autocast_key(device_type)
     _dtypes.set({**_dtypes.get(), device_type: dtype})

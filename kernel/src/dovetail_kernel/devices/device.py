@@ -21,7 +21,8 @@ class Device(Immutable):
     """Device of a tensor: ``Device('cuda:1')``, ``Device('cuda', 1)``, ``Device(another)``.
 
     Devices are compared exactly: ``Device('cpu') != Device('cpu:0')``. Inside ``with
-    Device('meta'):`` the device is the default for new tensors of this task.
+    Device('meta'):`` the device is the default for new tensors of the current thread or
+    asyncio task.
 
     Parameters
     ----------
@@ -85,13 +86,13 @@ CPU: Final = _interned.setdefault(("cpu", None), Device.make(type="cpu", index=N
 
 
 def get_default_device() -> Device:
-    """Return the default device of new tensors: cpu unless this task changed it."""
+    """Return the default device of the current thread or asyncio task: cpu unless changed."""
     return default_device.innermost() or CPU
 
 
 def set_default_device(device: Device | str | None) -> None:
-    """Set the default device of this task; None means cpu. A ``with Device(...)`` block takes
-    precedence.
+    """Set the default device of the current thread or asyncio task; None means cpu. A ``with
+    Device(...)`` block takes precedence.
     """
     default_device.replace_outermost(None if device is None else Device(device))
 

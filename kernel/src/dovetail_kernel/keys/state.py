@@ -103,12 +103,12 @@ known_state: Final = _by_bit.__getitem__
 
 
 def is_grad_enabled() -> bool:
-    """Return whether grad mode is on in this task."""
+    """Return whether grad mode is on in the current thread or asyncio task."""
     return not _state.get() & NO_GRAD
 
 
 def set_grad_enabled(mode: bool) -> None:
-    """Turn grad mode on or off in this task."""
+    """Turn grad mode on or off in the current thread or asyncio task."""
     _state.set(_state.get() & ~NO_GRAD if mode else _state.get() | NO_GRAD)
 
 

@@ -91,7 +91,7 @@ class Storage:
 
 
 def share_storage(tensor: TensorBase) -> Storage:
-    """Return the storage of `tensor`, made if there is none yet, for another object to hold."""
+    """Return the storage of `tensor`, to share with another object; create it if missing."""
     storage = tensor._storage
     if storage is None:
         backend = backend_of_signature(tensor._signature)

@@ -148,7 +148,9 @@ DETACHED = 1 << 48
 
 
 def share_version(tensor: TensorBase) -> VersionCounter:
-    """Return the counter of `tensor`, made if there is none yet, for another object to hold."""
+    """Return the version counter of `tensor`, to share with another object; create it if
+    missing.
+    """
     counter = tensor._counter
     if counter is None:
         counter = tensor._counter = _new(VersionCounter)  # every view asks: without __init__

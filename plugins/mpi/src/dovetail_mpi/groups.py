@@ -101,7 +101,7 @@ def init_process_group(
     Raises
     ------
     ValueError
-        For another backend, or if the default group already exists.
+        For any other backend, or if the default group already exists.
     RuntimeError
         If MPI cannot be loaded.
     """

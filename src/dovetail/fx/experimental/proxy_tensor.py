@@ -45,7 +45,7 @@ def make_fx(
     Raises
     ------
     ValueError
-        For another `tracing_mode`.
+        For any other `tracing_mode`.
 
     Examples
     --------

@@ -36,22 +36,20 @@ __all__ = [
 
 @overridable
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return ``maximum(input, 0)``; ``inplace``: written into ``input``."""
+    """Return ``maximum(input, 0)``, in place if ``inplace``."""
     return aten.relu_(input) if inplace else aten.relu(input)
 
 
 @overridable
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return ``input * sigmoid(input)``; ``inplace``: written into ``input``."""
+    """Return ``input * sigmoid(input)``, in place if ``inplace``."""
     result: Tensor = _nn.silu_(input) if inplace else _nn.silu(input)
     return result
 
 
 @overridable
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """Return ``input`` where it is positive, else ``negative_slope * input``; ``inplace``: written
-    into ``input``.
-    """
+    """Return ``input`` where positive, else ``negative_slope * input``, in place if ``inplace``."""
     result: Tensor = (
         _nn.leaky_relu_(input, negative_slope) if inplace else _nn.leaky_relu(input, negative_slope)
     )
@@ -71,7 +69,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """Return ``input`` limited to [min_val, max_val]; ``inplace``: written into ``input``.
+    """Return ``input`` limited to [min_val, max_val], in place if ``inplace``.
 
     Raises
     ------
@@ -117,8 +115,7 @@ def log_softmax(
 
 @overridable
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Return ``max(0, input) + min(0, alpha * (exp(input / alpha) - 1))``; ``inplace``: written
-    into ``input``.
+    """Return ``max(0, input) + min(0, alpha * (exp(input / alpha) - 1))``, in place if ``inplace``.
 
     Raises
     ------
@@ -138,7 +135,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 @overridable
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return ``min(max(input, 0), 6)``; ``inplace``: written into ``input``."""
+    """Return ``min(max(input, 0), 6)``, in place if ``inplace``."""
     result: Tensor = _nn.relu6_(input) if inplace else _nn.relu6(input)
     return result
 
@@ -175,9 +172,7 @@ def rrelu(
 
 @overridable
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Return ``input`` where it is greater than ``threshold``, else ``value``; ``inplace``: written
-    into ``input``.
-    """
+    """Return ``input`` where above ``threshold``, else ``value``, in place if ``inplace``."""
     if inplace:
         return aten.threshold_(input, threshold, value)
     return aten.threshold(input, threshold, value)
@@ -185,21 +180,21 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 @overridable
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return ``input * min(max(input + 3, 0), 6) / 6``; ``inplace``: written into ``input``."""
+    """Return ``input * min(max(input + 3, 0), 6) / 6``, in place if ``inplace``."""
     result: Tensor = _nn.hardswish_(input) if inplace else _nn.hardswish(input)
     return result
 
 
 @overridable
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return ``min(max(input + 3, 0), 6) / 6``; ``inplace``: written into ``input``."""
+    """Return ``min(max(input + 3, 0), 6) / 6``, in place if ``inplace``."""
     result: Tensor = _nn.hardsigmoid_(input) if inplace else _nn.hardsigmoid(input)
     return result
 
 
 @overridable
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return ``input * tanh(softplus(input))``; ``inplace``: written into ``input``."""
+    """Return ``input * tanh(softplus(input))``, in place if ``inplace``."""
     result: Tensor = _nn.mish_(input) if inplace else _nn.mish(input)
     return result
 

@@ -57,7 +57,7 @@ def cross_entropy(
     Raises
     ------
     ValueError
-        For another reduction.
+        For any other reduction.
     RuntimeError
         For incompatible shapes or a label smoothing out of range.
     """

@@ -166,7 +166,7 @@ def multi_margin_loss(
     Raises
     ------
     ValueError
-        For another exponent.
+        For any other exponent.
     RuntimeError
         If shapes or dtypes are incompatible, or if a class does not exist.
     """
@@ -256,7 +256,7 @@ def triplet_margin_loss(
     p, eps : float
         Options of `pairwise_distance`.
     swap : bool, default False
-        Whether to use the distance from the positive to the negative if it is less.
+        Whether to use ``d(positive, negative)`` if it is less than ``d(anchor, negative)``.
     reduction : {'mean', 'sum', 'none'}
         Reduction over the samples.
 
@@ -299,7 +299,7 @@ def triplet_margin_with_distance_loss(
     margin : float, default 1.0
         Greater than 0.
     swap : bool, default False
-        Whether to use the distance from the positive to the negative if it is less.
+        Whether to use ``d(positive, negative)`` if it is less than ``d(anchor, negative)``.
     reduction : {'mean', 'sum', 'none'}
         Reduction over the samples.
 

@@ -259,7 +259,7 @@ def grid_sample(
     Raises
     ------
     ValueError
-        For another mode.
+        For any other mode.
     RuntimeError
         If shapes are incompatible.
     """

@@ -57,7 +57,7 @@ class _CombinedLR(LRScheduler):
 
 
 class SequentialLR(_CombinedLR):
-    """One schedule after another.
+    """Run several schedules one after another.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def _restart(scheduler: Any) -> None:
 
 
 class ChainedScheduler(_CombinedLR):
-    """Several schedules at once: each continues from the rates of the previous one.
+    """Apply several schedules at once: each continues from the rates of the previous one.
 
     Parameters
     ----------

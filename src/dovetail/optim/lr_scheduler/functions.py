@@ -53,15 +53,15 @@ class _FunctionLR(LRScheduler):
 
 
 class LambdaLR(_FunctionLR):
-    """The initial rate times a function of the epoch.
+    """Set the rate to its initial value times a function of the epoch.
 
     Parameters
     ----------
     optimizer : Optimizer
         Optimizer whose learning rates are set.
     lr_lambda : callable or list of callable
-        Functions for all groups, or one per group. State dicts contain callable objects, but not
-        plain functions.
+        One function for all groups, or a list with one function per group. State dicts contain
+        callable objects, but not plain functions.
     last_epoch : int, default -1
         The epoch to resume after.
 

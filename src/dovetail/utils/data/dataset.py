@@ -47,8 +47,8 @@ class Dataset(Generic[_T_co]):
 class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
     """Base class of datasets that yield samples by ``__iter__``.
 
-    Every worker process iterates over the whole dataset; use `get_worker_info` to choose the part
-    of a worker.
+    Every worker process iterates over the whole dataset, so samples repeat unless ``__iter__``
+    divides them between the workers with `get_worker_info`.
     """
 
     def __add__(self, other: object) -> Any:

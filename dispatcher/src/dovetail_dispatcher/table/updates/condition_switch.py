@@ -10,9 +10,9 @@ from .. import computed_table, registry
 
 @contextmanager
 def without_conditions() -> Iterator[None]:
-    """Ignore kernels with conditions in calls in a block.
+    """Skip kernels with conditions in all calls that run during a ``with`` block.
 
-    It applies to the whole process, including other threads.
+    The setting applies to the whole process, including other threads.
     """
     _switch(1)
     try:

@@ -23,7 +23,7 @@ def backend_for(device: Device) -> Backend:
     AssertionError
         For cuda where it cannot be had, as PyTorch without CUDA does.
     PluginError
-        For another device type whose plugin is missing or does not work here.
+        For any other device type whose plugin is missing or does not work here.
     RuntimeError
         For an index beyond the last device.
     """

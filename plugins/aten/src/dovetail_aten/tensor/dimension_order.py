@@ -25,7 +25,7 @@ def dim_order(
     RuntimeError
         If the order is ambiguous and the check is requested.
     TypeError
-        For another `ambiguity_check`.
+        For any other `ambiguity_check`.
     """
     is_list = isinstance(ambiguity_check, list | tuple)
     formats = list(ambiguity_check) if isinstance(ambiguity_check, list | tuple) else []

@@ -83,7 +83,7 @@ class TensorLayouts(LegacyMethods):
         Raises
         ------
         NotImplementedError
-            For another layout, and where there is no front end that has sparse tensors.
+            For any other layout, and where there is no front end that has sparse tensors.
         """
         return _front_end()(self, *args, **kwargs)
 

@@ -210,7 +210,7 @@ def jacobian(
     NotImplementedError
         For the forward mode without `vectorize`, or with `create_graph`.
     AssertionError
-        For another `strategy`.
+        For any other `strategy`.
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(

@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def is_inference_mode_enabled() -> bool:
-    """Return whether inference mode is on in this task."""
+    """Return whether inference mode is on in the current thread or asyncio task."""
     return dispatch_state().inference
 
 

@@ -37,7 +37,7 @@ def _set_autograd_fallback_mode(mode: str) -> None:
     Raises
     ------
     ValueError
-        For another mode.
+        For any other mode.
     """
     global _fallback_mode
     if mode not in ("error", "warn", "nothing"):

@@ -33,7 +33,7 @@ def _inplace_repr(inplace: bool) -> str:
 
 
 class ReLU(Module):
-    """``maximum(input, 0)``; ``inplace``: written into the input."""
+    """``maximum(input, 0)``, in place if ``inplace``."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class GELU(Module):
 
 
 class SiLU(Module):
-    """``input * sigmoid(input)``; ``inplace``: written into the input."""
+    """``input * sigmoid(input)``, in place if ``inplace``."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()

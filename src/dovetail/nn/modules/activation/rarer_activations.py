@@ -48,19 +48,19 @@ class _InPlace(Module):
 
 
 class SELU(_InPlace):
-    """The function `functional.selu`; ``inplace``: written into the input."""
+    """The function `functional.selu`, in place if ``inplace``."""
 
     function = staticmethod(F.selu)
 
 
 class Mish(_InPlace):
-    """The function `functional.mish`; ``inplace``: written into the input."""
+    """The function `functional.mish`, in place if ``inplace``."""
 
     function = staticmethod(F.mish)
 
 
 class Hardswish(_InPlace):
-    """The function `functional.hardswish`; ``inplace``: written into the input."""
+    """The function `functional.hardswish`, in place if ``inplace``."""
 
     function = staticmethod(F.hardswish)
 
@@ -69,7 +69,7 @@ class Hardswish(_InPlace):
 
 
 class Hardsigmoid(_InPlace):
-    """The function `functional.hardsigmoid`; ``inplace``: written into the input."""
+    """The function `functional.hardsigmoid`, in place if ``inplace``."""
 
     function = staticmethod(F.hardsigmoid)
 
@@ -78,7 +78,7 @@ class Hardsigmoid(_InPlace):
 
 
 class Hardtanh(Module):
-    """The input limited to ``[min_val, max_val]``; ``inplace``: written into the input.
+    """The input limited to ``[min_val, max_val]``, in place if ``inplace``.
 
     ``min_value`` and ``max_value`` are deprecated names of these arguments.
 
@@ -125,7 +125,7 @@ def _inplace(inplace: bool) -> str:
 
 
 class ReLU6(Hardtanh):
-    """The input limited to ``[0, 6]``; ``inplace``: written into the input."""
+    """The input limited to ``[0, 6]``, in place if ``inplace``."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -135,7 +135,7 @@ class ReLU6(Hardtanh):
 
 
 class CELU(Module):
-    """The function `functional.celu`; ``inplace``: written into the input."""
+    """The function `functional.celu`, in place if ``inplace``."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -168,8 +168,9 @@ class Threshold(Module):
 
 
 class RReLU(Module):
-    """``input`` where positive, else ``slope * input``; in training, slopes are random numbers
-    between ``lower`` and ``upper``; ``inplace``: written into the input.
+    """``input`` where positive, else ``slope * input``, in place if ``inplace``.
+
+    In training, slopes are random numbers between ``lower`` and ``upper``.
     """
 
     def __init__(

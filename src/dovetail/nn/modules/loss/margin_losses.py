@@ -145,7 +145,7 @@ class MultiMarginLoss(_WeightedLoss):
     Raises
     ------
     ValueError
-        For another exponent, or a weight that is not a vector.
+        For any other exponent, or a weight that is not a vector.
     """
 
     def __init__(

@@ -266,7 +266,7 @@ def activation_of(activation: Activation) -> Any:
     Raises
     ------
     RuntimeError
-        For another name.
+        For any other name.
     """
     if not isinstance(activation, str):
         return activation

@@ -75,7 +75,10 @@ def _paragraphs(overloads: OverloadSet, documents: Mapping[str, Documentation]) 
         return
     yield from [*calls, "", *_filled(text.summary)]
     if own is not text and own is not None:
-        yield from ["", *_filled(f"Another name of `{_public(own.same_as)}`.")]
+        first = _public(own.same_as)
+        if first == _public(name).rpartition(".")[2]:  # special.softmax and softmax
+            first = f"dovetail.{first}"
+        yield from ["", *_filled(f"Another name of `{first}`.")]
     if text.formula:
         yield from ["", *_filled(f"Computes ``{text.formula}``.")]
     if text.details:

@@ -197,7 +197,7 @@ def from_file(
     RuntimeError
         As `UntypedStorage.from_file`.
     NotImplementedError
-        For another device.
+        For any other device.
     """
     place = as_device("cpu" if device is None else device)
     if place.type != "cpu":

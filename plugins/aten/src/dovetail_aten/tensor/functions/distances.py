@@ -41,7 +41,7 @@ def cdist(
     Raises
     ------
     ValueError
-        For another mode.
+        For any other mode.
     RuntimeError
         If the shapes are incompatible, or if `p` is negative.
     """

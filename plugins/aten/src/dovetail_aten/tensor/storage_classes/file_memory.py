@@ -103,7 +103,7 @@ def bytes_of_buffer(
     Raises
     ------
     ValueError
-        For another order, for more elements than there are, if bytes are left over, and if
+        For any other order, for more elements than there are, if bytes are left over, and if
         `offset` is not within the buffer.
     """
     if byte_order not in ("native", "little", "big"):

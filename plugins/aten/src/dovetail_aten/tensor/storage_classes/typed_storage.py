@@ -81,7 +81,7 @@ class TypedStorage(InternalNames, metaclass=_StorageMeta):
     Raises
     ------
     RuntimeError
-        For another combination of arguments.
+        For any other combination of arguments.
     TypeError
         If `size` is neither a number nor a sequence.
     """

@@ -62,8 +62,8 @@ class UntypedStorage(StorageConversions, Storage):
 
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """Return the first `nbytes` bytes of a file. With `shared`, what is written goes to the
-        file, which is made if there is none; else it stays in this process.
+        """Return the first `nbytes` bytes of a file. With `shared`, writes go to the file, which
+        is created if missing; else they stay in this process.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class UntypedStorage(StorageConversions, Storage):
         IndexError
             If there is no such byte.
         TypeError
-            For another index.
+            For any other index.
         RuntimeError
             For a slice with a step.
         """

@@ -86,7 +86,7 @@ def register_multi_grad_hook(
     Raises
     ------
     ValueError
-        For another mode.
+        For any other mode.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

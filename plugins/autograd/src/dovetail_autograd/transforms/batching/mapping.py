@@ -57,8 +57,8 @@ def vmap(
         tensor to map over, or something else than tensors is returned. At once: for a `chunk_size`
         below 1.
     RuntimeError
-        For another `randomness`; on the call: where `func` needs the values of a single sample, as
-        in ``if x:``.
+        For any other `randomness`; on the call: where `func` needs the values of a single sample,
+        as in ``if x:``.
 
     Examples
     --------

@@ -270,7 +270,7 @@ def check_upsampled(shape: Sequence[int], output_size: Sequence[int]) -> None:
     Raises
     ------
     RuntimeError
-        For another number of dimensions, nothing in them, or sizes that are not positive, or that
+        For any other number of dimensions, nothing in them, or sizes that are not positive, or that
         no memory holds.
     """
     if not output_size:
