@@ -64,7 +64,7 @@ def test_no_finder_is_asked_before_those_of_python():
         import dovetail, dovetail.distributed, dovetail.nn.parallel
         print(sys.meta_path[: len(before)] == before, len(sys.meta_path) > len(before))
         """,
-        DOVETAIL_BLOCK="mpi",
+        DOVETAIL_BLOCK="dovetail-mpi",
     )
     assert printed.split() == ["True", "True"]
 

@@ -79,9 +79,7 @@ class PluginManager:
         return spec
 
     def attached_backend(self, name: str) -> Backend:
-        """Return the backend of device type `name`, after loading it if necessary; see
-        `load_backend`.
-        """
+        """Return the backend of device type `name`, loaded if necessary; see `load_backend`."""
         is_attached = has_backend(name) and backend(name).is_attached
         plugin = self._plugins.get((BACKENDS, name))
         # Its arrays come before its kernels: another thread may be about to register these.
@@ -125,9 +123,7 @@ class PluginManager:
         return module
 
     def load_overlay(self, name: str) -> tuple[Any, bool]:
-        """Load an overlay. Return its plugin, and whether it is new. Raises the errors of
-        `load_backend`.
-        """
+        """Load an overlay. Return its plugin, and whether it is new; raises as `load_backend`."""
         is_new = self._state(OVERLAYS, name) != "available"
         return self._load(OVERLAYS, name), is_new
 
