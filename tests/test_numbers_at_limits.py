@@ -341,3 +341,13 @@ def test_a_row_that_is_not_in_the_table_is_none_of_the_next_sample(
     assert right.cpu().numpy().tolist() == np.ones((2, 3, 2)).tolist()
     with pytest.raises(IndexError, match="index out of range"):
         dovetail.func.vmap(gradient)(grad, dovetail.tensor([[0, 1, row], [0, 1, 2]]))
+
+
+@pytest.mark.parametrize("number", [0.1, 0.3, 1 / 3, 1e10 + 0.1])
+def test_equal_numbers_do_not_deviate(number: float) -> None:
+    for dtype in (dovetail.float32, dovetail.float64):
+        x = dovetail.full((2, 7), number, dtype=dtype, requires_grad=True)
+        deviation = x.std(1)
+        assert deviation.tolist() == [0, 0]
+        (gradient,) = dovetail.autograd.grad(deviation.sum(), x)
+        assert gradient.abs().max() == 0

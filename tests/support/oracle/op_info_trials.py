@@ -206,7 +206,8 @@ def _batch(value: Any, dim: int) -> Any:
 def _is_symmetric(value: Any) -> bool:
     if value.ndim < 2 or value.shape[-1] != value.shape[-2] or value.shape[-1] < 2:
         return False
-    return bool(np.array_equal(value, value.swapaxes(-1, -2).conj()))
+    # Products of a matrix and its adjoint are Hermitian but for a rounding error.
+    return bool(np.allclose(value, value.swapaxes(-1, -2).conj(), 1e-12, 1e-12))
 
 
 def _zeros(value: Any, r: random.Random) -> Any:

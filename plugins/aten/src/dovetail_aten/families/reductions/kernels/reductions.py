@@ -326,8 +326,10 @@ class Reductions(Family):
                 "more elements, or give correction=0."
             )
         freedom = max(0, size - correction) if size else 0
-        mean = xp.sum(x, axis=dims, keepdims=True) / (size or math.nan)
-        away = x - mean
+        # From the first element on, so that equal elements have a variance of exactly 0.
+        firsts = tuple([slice(1) if axis in dims else slice(None) for axis in range(x.ndim)])
+        away = x - x[firsts] if x.ndim else x - x
+        away = away - xp.sum(away, axis=dims, keepdims=True) / (size or math.nan)
         total = self.ordered(xp.sum(away * away, axis=dims, keepdims=keepdim))
         return total / freedom if freedom else total * math.inf
 
