@@ -60,7 +60,12 @@ def test_every_name_of_a_stub_is_there(package: str) -> None:
     assert import_module(package).__all__ == public
     module = import_module(package)
     for name in submodules:
-        assert import_module(f"{package}.{name}") is getattr(module, name)
+        try:
+            found = import_module(f"{package}.{name}")
+        except ModuleNotFoundError as error:  # tensorboard is optional
+            assert "pip install" in str(error)
+            continue
+        assert found is getattr(module, name)
     for name, source in elsewhere.items():
         assert getattr(import_module(source), name) is getattr(module, name)
 

@@ -69,7 +69,11 @@ class Views(Family):
                 f"be greater or equal to the number of dimensions in the tensor ({len(own)})"
             )
         sizes = tuple([_expanded(shape, own, dim, lead) for dim in range(len(shape))])
-        return self.capabilities.expand(x, check_size(sizes, x.dtype.itemsize))
+        try:
+            return self.capabilities.expand(x, sizes)
+        except ValueError:  # of more bytes than an array can have
+            check_size(sizes, x.dtype.itemsize)
+            raise
 
     @operator("unsqueeze")
     def unsqueeze(self, x: Array, dim: int) -> Any:
