@@ -86,7 +86,13 @@ clone(PyObject *const *arguments, int variant)
 static void
 spread(char *to, npy_intp pitch, const char *from, npy_intp block, npy_intp count)
 {
-    for (npy_intp i = 0; i < count; i++) {
+    for (npy_intp i = 0; block == 4 && i < count; i++) { /* of a size that the compiler knows */
+        memcpy(to + i * pitch, from + i * 4, 4);
+    }
+    for (npy_intp i = 0; block == 8 && i < count; i++) {
+        memcpy(to + i * pitch, from + i * 8, 8);
+    }
+    for (npy_intp i = 0; block != 4 && block != 8 && i < count; i++) {
         memcpy(to + i * pitch, from + i * block, (size_t)block);
     }
 }

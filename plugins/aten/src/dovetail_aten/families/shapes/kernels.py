@@ -29,6 +29,8 @@ class Shapes(Family):
         """
         xp = self.xp
         if memory_format is contiguous_format:
+            if not self.capabilities.is_contiguous(array):
+                return self.capabilities.contiguous(array)  # a copy
             return xp.array(array, order="C", copy=True)
         if memory_format is None or memory_format is preserve_format:
             return self.capabilities.clone(array)
