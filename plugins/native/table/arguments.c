@@ -52,6 +52,23 @@ is_dtype_of(PyObject *object, PyObject *array)
            PyArray_EquivTypes((PyArray_Descr *)object, PyArray_DESCR((PyArrayObject *)array));
 }
 
+PyArrayObject *
+plain_array(PyObject *object)
+{
+    return object != NULL && PyArray_CheckExact(object) ? (PyArrayObject *)object : NULL;
+}
+
+int
+is_expanded(PyArrayObject *array)
+{
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        if (PyArray_STRIDE(array, i) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int
 have_one_shape(PyObject *first, PyObject *second)
 {
@@ -79,6 +96,12 @@ read_axis(PyObject *object, int ndim, int *axis)
     }
     *axis = (int)(value < 0 ? value + count : value);
     return 1;
+}
+
+int
+read_optional_axis(PyObject *object, int ndim, int *axis)
+{
+    return object == NULL || read_axis(object, ndim, axis);
 }
 
 /* The axis along which elements of 4 or 8 bytes lie side by side, where that is not the last one
@@ -167,6 +190,16 @@ empty_like(PyObject *array)
     PyArrayObject *model = (PyArrayObject *)array;
     return (PyArrayObject *)PyArray_EMPTY(
         PyArray_NDIM(model), PyArray_DIMS(model), PyArray_TYPE(model), 0);
+}
+
+PyArrayObject *
+new_of_dtype(PyArray_Descr *dtype, int ndim, const npy_intp *shape)
+{
+    if (!is_addressable(ndim, shape, PyDataType_ELSIZE(dtype))) {
+        return NULL;
+    }
+    Py_INCREF(dtype); /* which the next call takes */
+    return (PyArrayObject *)PyArray_Empty(ndim, shape, dtype, 0);
 }
 
 PyArrayObject *

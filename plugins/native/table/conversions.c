@@ -79,18 +79,6 @@ cast_by_numpy(PyArrayObject *array, PyArray_Descr *dtype)
                                array, dtype, NPY_ARRAY_FORCECAST | NPY_ARRAY_ENSURECOPY);
 }
 
-/* Whether the elements of an array share memory: the order of a copy is another then. */
-static int
-is_expanded(PyArrayObject *array)
-{
-    for (int i = 0; i < PyArray_NDIM(array); i++) {
-        if (PyArray_STRIDE(array, i) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* Whether the cast of a dtype of NumPy's own to another warns of no number: real ones become
  * integers nowhere. */
 static int

@@ -1,27 +1,8 @@
 /* Copies: of whole arrays, joined, turned around, shifted, of triangles of matrices, and of one or the
  * other of two arrays; and what operators that overwrite an array write. By blocks of memory where
  * arrays lie in C order. */
-#include <float.h>
-#include <math.h>
-
+#include "indexed.h"
 #include "layouts.h"
-
-static PyArrayObject *
-plain_array(PyObject *object)
-{
-    return object != NULL && PyArray_CheckExact(object) ? (PyArrayObject *)object : NULL;
-}
-
-static PyArrayObject *
-new_like(PyArrayObject *model, int ndim, const npy_intp *dims)
-{
-    PyArray_Descr *dtype = PyArray_DESCR(model);
-    if (!is_addressable(ndim, dims, PyDataType_ELSIZE(dtype))) {
-        return NULL;
-    }
-    Py_INCREF(dtype); /* which the next call takes */
-    return (PyArrayObject *)PyArray_Empty(ndim, dims, dtype, 0);
-}
 
 /* ---- what is written ------------------------------------------------------------------------- */
 
@@ -40,20 +21,8 @@ zero(PyObject *const *arguments, int variant)
 static PyObject *
 number(PyObject *const *arguments, int variant)
 {
-    int precision = precision_of(arguments[0]);
-    double value;
-    if (precision < 0 || arguments[1] == NULL || !read_number(arguments[1], &value) ||
-        (precision == 0 && isfinite(value) && fabs(value) > (double)FLT_MAX)) {
-        return NULL;
-    }
-    PyArrayObject *made = new_array(0, NULL, precision);
-    if (made != NULL && precision == 0) {
-        *(float *)PyArray_DATA(made) = (float)value;
-    }
-    else if (made != NULL) {
-        *(double *)PyArray_DATA(made) = value;
-    }
-    return (PyObject *)made;
+    PyArrayObject *x = plain_array(arguments[0]);
+    return x == NULL || arguments[1] == NULL ? NULL : (PyObject *)number_like(x, arguments[1]);
 }
 
 static PyObject *
@@ -70,14 +39,21 @@ source(PyObject *const *arguments, int variant)
 /* ---- whole arrays ---------------------------------------------------------------------------- */
 
 static PyObject *
-clone(PyObject *const *arguments, int variant)
+copy_whole(PyObject *const *arguments, int variant)
 {
     PyArrayObject *x = plain_array(arguments[0]);
-    if (x == NULL || is_given(arguments[1]) ||
-        !(PyArray_IS_C_CONTIGUOUS(x) || PyArray_IS_F_CONTIGUOUS(x))) {
-        return NULL;
+    return x == NULL || is_given(arguments[1]) ? NULL : (PyObject *)copy_of(x);
+}
+
+/* arrays.contiguous(array): the array itself, or a copy in C order. */
+static PyObject *
+contiguous(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    if (x == NULL || PyArray_IS_C_CONTIGUOUS(x)) {
+        return Py_XNewRef((PyObject *)x);
     }
-    return PyArray_NewCopy(x, NPY_KEEPORDER);
+    return (PyObject *)in_c_order((PyObject *)x);
 }
 
 /* ---- joined ---------------------------------------------------------------------------------- */
@@ -125,7 +101,7 @@ join(PyObject *const *arguments, int is_new)
     PyArrayObject *first = plain_array(PyList_GET_ITEM(list, 0));
     int axis = 0, ndim = first == NULL ? 0 : PyArray_NDIM(first) + is_new;
     if (ndim == 0 || ndim > NPY_MAXDIMS ||
-        (arguments[1] != NULL && !read_axis(arguments[1], ndim, &axis))) {
+        !read_optional_axis(arguments[1], ndim, &axis)) {
         return NULL;
     }
     npy_intp dims[NPY_MAXDIMS], length = 0, outer = 1, count = PyList_GET_SIZE(list);
@@ -140,7 +116,7 @@ join(PyObject *const *arguments, int is_new)
         dims[i] = i == axis ? length : PyArray_DIM(first, i - (is_new && i > axis));
         outer *= i < axis ? dims[i] : 1;
     }
-    PyArrayObject *made = new_like(first, ndim, dims);
+    PyArrayObject *made = new_of_dtype(PyArray_DESCR(first), ndim, dims);
     if (made == NULL) {
         return NULL;
     }
@@ -223,7 +199,7 @@ roll(PyObject *const *arguments, int variant)
     if (dim < 0 || dim >= PyArray_NDIM(x)) {
         return NULL;
     }
-    PyArrayObject *made = new_like(x, PyArray_NDIM(x), PyArray_DIMS(x));
+    PyArrayObject *made = new_of_dtype(PyArray_DESCR(x), PyArray_NDIM(x), PyArray_DIMS(x));
     if (made == NULL) {
         return NULL;
     }
@@ -354,7 +330,8 @@ const kernel_row copy_rows[] = {
     ROW("zero_", zero, 0, "self"),
     ROW("fill_.Scalar", number, 0, "self", "value"),
     ROW("copy_", source, 0, "self", "src", "non_blocking"),
-    ROW("clone", clone, 0, "self", "memory_format"),
+    ROW("clone", copy_whole, 0, "self", "memory_format"),
+    ROW("arrays.contiguous", contiguous, 0, "array"),
     ROW("cat", join, 0, "tensors", "dim"),
     ROW("stack", join, 1, "tensors", "dim"),
     ROW("flip", flip, 0, "self", "dims"),

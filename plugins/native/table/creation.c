@@ -63,9 +63,8 @@ of_size(PyObject *const *arguments, int fill)
 static PyObject *
 like(PyObject *const *arguments, int fill)
 {
-    PyArrayObject *model = (PyArrayObject *)arguments[0];
-    if (arguments[0] == NULL || !PyArray_CheckExact(arguments[0]) ||
-        !PyArray_IS_C_CONTIGUOUS(model) || is_given(arguments[2]) ||
+    PyArrayObject *model = plain_array(arguments[0]);
+    if (model == NULL || !PyArray_IS_C_CONTIGUOUS(model) || is_given(arguments[2]) ||
         (is_given(arguments[1]) && !PyArray_DescrCheck(arguments[1]))) {
         return NULL;
     }

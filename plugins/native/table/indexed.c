@@ -86,11 +86,9 @@ as_vector(PyObject *index)
 PyArrayObject *
 copy_of(PyArrayObject *array)
 {
-    int is_expanded = 0;
-    for (int i = 0; PyArray_BASE(array) != NULL && i < PyArray_NDIM(array); i++) {
-        is_expanded |= PyArray_STRIDE(array, i) == 0;
-    }
-    return (PyArrayObject *)PyArray_NewCopy(array, is_expanded ? NPY_CORDER : NPY_KEEPORDER);
+    int is_view = PyArray_BASE(array) != NULL;
+    return (PyArrayObject *)PyArray_NewCopy(
+        array, is_view && is_expanded(array) ? NPY_CORDER : NPY_KEEPORDER);
 }
 
 void

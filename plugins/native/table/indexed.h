@@ -42,6 +42,10 @@ PyObject *as_vector(PyObject *index);
 /* A copy with the axes in the same order in memory; of an expanded array, in C order. */
 PyArrayObject *copy_of(PyArrayObject *array);
 
+/* A number as an array without axes, of the dtype of x (scattering.c); NULL with an exception, or
+ * without for numbers of other kinds and those that it does not hold. */
+PyArrayObject *number_like(PyArrayObject *x, PyObject *number);
+
 /* Append an axis: of how many values, and how far these lie apart. */
 void add_axis(indexed_elements *elements, npy_intp size, npy_intp x, npy_intp index);
 

@@ -1,15 +1,6 @@
 /* Elements and slices at indices, as operators. */
 #include "indexed.h"
 
-/* A new array in C order with the dtype of another. */
-static PyArrayObject *
-new_like(PyArrayObject *array, int ndim, const npy_intp *shape)
-{
-    PyArray_Descr *dtype = PyArray_DESCR(array);
-    Py_INCREF(dtype);
-    return (PyArrayObject *)PyArray_Empty(ndim, shape, dtype, 0);
-}
-
 /* The values that are read, a new array of their shape. Takes the call's references. Without values
  * no index is looked at: the reference does so. */
 static PyObject *
@@ -17,7 +8,7 @@ read_values(indexed_call *call, int ndim, const npy_intp *shape)
 {
     PyObject *result = NULL;
     if (call->x != NULL && call->index != NULL && count_values(&call->elements) > 0 &&
-        (call->values = new_like(call->x, ndim, shape)) != NULL) {
+        (call->values = new_of_dtype(PyArray_DESCR(call->x), ndim, shape)) != NULL) {
         npy_intp step = PyArray_ITEMSIZE(call->x);
         for (int i = ndim - 1; i >= 0; i--) {
             call->elements.value_steps[i] = step;

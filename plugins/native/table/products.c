@@ -47,9 +47,8 @@ find_loop(int type, void **data)
 static PyArrayObject *
 blas_array(PyObject *object, int ndim)
 {
-    PyArrayObject *x = (PyArrayObject *)object;
-    if (object == NULL || !PyArray_CheckExact(object) || PyArray_NDIM(x) != ndim ||
-        !PyArray_ISBEHAVED_RO(x)) {
+    PyArrayObject *x = plain_array(object);
+    if (x == NULL || PyArray_NDIM(x) != ndim || !PyArray_ISBEHAVED_RO(x)) {
         return NULL;
     }
     int type = PyArray_TYPE(x);
@@ -92,9 +91,7 @@ product(
     if (loop == NULL) {
         return NULL;
     }
-    PyArray_Descr *dtype = PyArray_DESCR(model);
-    Py_INCREF(dtype); /* which the next call takes */
-    PyArrayObject *made = (PyArrayObject *)PyArray_Empty(ndim, dims, dtype, 0);
+    PyArrayObject *made = new_of_dtype(PyArray_DESCR(model), ndim, dims);
     if (made == NULL) {
         return NULL;
     }
@@ -157,9 +154,8 @@ ADD(add_double, double)
 static PyObject *
 add_product(PyArrayObject *x, PyArrayObject *other, PyObject *given, int is_turned)
 {
-    PyArrayObject *added = (PyArrayObject *)given;
-    if (x == NULL || other == NULL || given == NULL || !PyArray_CheckExact(given) ||
-        !PyArray_ISBEHAVED_RO(added) || PyArray_NDIM(added) < 1 || PyArray_NDIM(added) > 2 ||
+    PyArrayObject *added = plain_array(given);
+    if (x == NULL || other == NULL || added == NULL || !PyArray_ISBEHAVED_RO(added) || PyArray_NDIM(added) < 1 || PyArray_NDIM(added) > 2 ||
         PyArray_ISCOMPLEX(x) || PyArray_TYPE(x) != PyArray_TYPE(other) ||
         PyArray_TYPE(x) != PyArray_TYPE(added) ||
         PyArray_DIM(x, 1) != PyArray_DIM(other, is_turned)) {

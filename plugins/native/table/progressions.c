@@ -26,17 +26,6 @@ type_of(PyObject *dtype)
     }
 }
 
-/* A new array of so many numbers. NULL without an exception if they have no addresses. */
-static PyArrayObject *
-new_of(PyObject *dtype, int ndim, const npy_intp *dims)
-{
-    if (!is_addressable(ndim, dims, sizeof(double))) {
-        return NULL;
-    }
-    Py_INCREF(dtype); /* it takes a reference */
-    return (PyArrayObject *)PyArray_Empty(ndim, dims, (PyArray_Descr *)dtype, 0);
-}
-
 /* Write element `i`: `whole` into integers, `number` into others. */
 static inline void
 write_number(void *data, npy_intp i, number_type type, npy_intp whole, double number)
@@ -95,7 +84,7 @@ arange(PyObject *const *arguments, int variant)
         return NULL;
     }
     length = are_ints ? length_of_ints(first, last, stride) : length_of_numbers(start, end, step);
-    PyArrayObject *made = length < 0 ? NULL : new_of(arguments[3], 1, &length);
+    PyArrayObject *made = length < 0 ? NULL : new_of_dtype((PyArray_Descr *)arguments[3], 1, &length);
     if (made == NULL) {
         return NULL;
     }
@@ -127,7 +116,7 @@ linspace(PyObject *const *arguments, int variant)
         !read_exact(arguments[1], &end) || !read_size(arguments[2], &steps)) {
         return NULL;
     }
-    PyArrayObject *made = new_of(arguments[3], 1, &steps);
+    PyArrayObject *made = new_of_dtype((PyArray_Descr *)arguments[3], 1, &steps);
     if (made == NULL) {
         return NULL;
     }
@@ -158,7 +147,7 @@ full(PyObject *const *arguments, int variant)
         (type == SINGLE && isfinite(number) && fabs(number) > (double)FLT_MAX)) {
         return NULL;
     }
-    PyArrayObject *made = new_of(arguments[2], ndim, dims);
+    PyArrayObject *made = new_of_dtype((PyArray_Descr *)arguments[2], ndim, dims);
     npy_intp size = made == NULL ? 0 : PyArray_SIZE(made);
     void *data = made == NULL ? NULL : PyArray_DATA(made);
     for (npy_intp i = 0; i < size; i++) {

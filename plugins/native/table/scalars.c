@@ -4,8 +4,8 @@
 static PyObject *
 local_scalar(PyObject *const *arguments, int variant)
 {
-    PyArrayObject *array = (PyArrayObject *)arguments[0];
-    if (arguments[0] == NULL || !PyArray_CheckExact(arguments[0]) || PyArray_SIZE(array) != 1) {
+    PyArrayObject *array = plain_array(arguments[0]);
+    if (array == NULL || PyArray_SIZE(array) != 1) {
         return NULL;
     }
     return PyArray_GETITEM(array, PyArray_DATA(array)); /* as ndarray.item */

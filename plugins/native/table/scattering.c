@@ -194,9 +194,7 @@ index_copy(PyObject *const *arguments, int variant)
     return with_slices(copy, axis, index, 0, source, -1);
 }
 
-/* A number as an array without axes, of the dtype of x; NULL with an exception, or without for
- * numbers of other kinds and those that it does not hold. */
-static PyArrayObject *
+PyArrayObject *
 number_like(PyArrayObject *x, PyObject *number)
 {
     union {
@@ -244,9 +242,7 @@ number_like(PyArrayObject *x, PyObject *number)
     default:
         return NULL;
     }
-    PyArray_Descr *dtype = PyArray_DESCR(x);
-    Py_INCREF(dtype);
-    PyArrayObject *made = (PyArrayObject *)PyArray_Empty(0, NULL, dtype, 0);
+    PyArrayObject *made = new_of_dtype(PyArray_DESCR(x), 0, NULL);
     if (made != NULL) {
         memcpy(PyArray_DATA(made), &value, (size_t)PyArray_ITEMSIZE(made));
     }

@@ -7,11 +7,10 @@
 #include "table.h"
 
 static PyArrayObject *
-plain_array(PyObject *object)
+behaved_array(PyObject *object)
 {
-    return object != NULL && PyArray_CheckExact(object) && PyArray_ISBEHAVED_RO((PyArrayObject *)object)
-               ? (PyArrayObject *)object
-               : NULL;
+    PyArrayObject *x = plain_array(object);
+    return x != NULL && PyArray_ISBEHAVED_RO(x) ? x : NULL;
 }
 
 /* ---- sortable keys --------------------------------------------------------------------------- */
@@ -147,29 +146,22 @@ select_rows(const selection *s)
 static PyObject *
 topk(PyObject *const *arguments, int variant)
 {
-    PyArrayObject *x = plain_array(arguments[0]);
+    PyArrayObject *x = behaved_array(arguments[0]);
     npy_intp k, dims[NPY_MAXDIMS];
-    int axis = -1, is_largest = 1, ndim = x == NULL ? 0 : PyArray_NDIM(x);
+    int axis, is_largest = 1, ndim = x == NULL ? 0 : PyArray_NDIM(x);
     if (ndim == 0 || PyArray_SIZE(x) == 0 || !has_keys(PyArray_TYPE(x)) || arguments[1] == NULL ||
         !read_int(arguments[1], &k) ||
         (arguments[3] != NULL && !read_flag(arguments[3], &is_largest))) {
         return NULL;
     }
-    if (arguments[2] == NULL) {
-        axis = ndim - 1;
-    }
-    else if (!read_axis(arguments[2], ndim, &axis)) {
-        return NULL;
-    }
-    if (k < 1 || k > PyArray_DIM(x, axis)) {
+    axis = ndim - 1;
+    if (!read_optional_axis(arguments[2], ndim, &axis) || k < 1 || k > PyArray_DIM(x, axis)) {
         return NULL;
     }
     PyArrayObject *own = in_c_order((PyObject *)x);
     memcpy(dims, PyArray_DIMS(x), sizeof *dims * (size_t)ndim);
     dims[axis] = k;
-    PyArray_Descr *dtype = PyArray_DESCR(x);
-    Py_INCREF(dtype);
-    PyArrayObject *values = (PyArrayObject *)PyArray_Empty(ndim, dims, dtype, 0);
+    PyArrayObject *values = new_of_dtype(PyArray_DESCR(x), ndim, dims);
     PyArrayObject *indices = (PyArrayObject *)PyArray_SimpleNew(ndim, dims, NPY_INT64);
     selection s = {
         .sizes = sizes_around(x, axis),
@@ -204,7 +196,7 @@ topk(PyObject *const *arguments, int variant)
 static PyObject *
 nonzero(PyObject *const *arguments, int variant)
 {
-    PyArrayObject *x = plain_array(arguments[0]);
+    PyArrayObject *x = behaved_array(arguments[0]);
     if (x == NULL || PyArray_NDIM(x) == 0) {
         return NULL;
     }
@@ -268,7 +260,7 @@ find_places(int64_t *places, const sequence *sorted, const char *values, npy_int
 static PyObject *
 searchsorted(PyObject *const *arguments, int variant)
 {
-    PyArrayObject *own = plain_array(arguments[0]), *values = plain_array(arguments[1]);
+    PyArrayObject *own = behaved_array(arguments[0]), *values = behaved_array(arguments[1]);
     int is_narrow = 0, is_behind = 0;
     if (own == NULL || values == NULL || PyArray_NDIM(own) != 1 ||
         PyArray_TYPE(own) != PyArray_TYPE(values) || !has_keys(PyArray_TYPE(values)) ||
@@ -295,7 +287,7 @@ searchsorted(PyObject *const *arguments, int variant)
 static PyObject *
 bincount(PyObject *const *arguments, int variant)
 {
-    PyArrayObject *x = plain_array(arguments[0]);
+    PyArrayObject *x = behaved_array(arguments[0]);
     npy_intp bins = 0;
     if (x == NULL || PyArray_NDIM(x) != 1 || PyArray_TYPE(x) != NPY_INT64 ||
         PyArray_SIZE(x) == 0 || !PyArray_IS_C_CONTIGUOUS(x) || is_given(arguments[1]) ||
@@ -326,7 +318,7 @@ bincount(PyObject *const *arguments, int variant)
 static PyObject *
 equal(PyObject *const *arguments, int variant)
 {
-    PyArrayObject *x = plain_array(arguments[0]), *other = plain_array(arguments[1]);
+    PyArrayObject *x = behaved_array(arguments[0]), *other = behaved_array(arguments[1]);
     if (x == NULL || other == NULL || PyArray_TYPE(x) != PyArray_TYPE(other) ||
         !PyArray_IS_C_CONTIGUOUS(x) || !PyArray_IS_C_CONTIGUOUS(other)) {
         return NULL;

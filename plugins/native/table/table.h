@@ -131,6 +131,12 @@ int precision_of(PyObject *object);
 int half_of(PyArrayObject *array);
 int half_of_dtype(PyArray_Descr *dtype);
 
+/* An array of NumPy's own class; NULL for any other object. */
+PyArrayObject *plain_array(PyObject *object);
+
+/* Whether elements of an array share memory: the order of a copy is another then. */
+int is_expanded(PyArrayObject *array);
+
 /* Whether an argument is neither absent nor None. */
 int is_given(PyObject *object);
 
@@ -144,6 +150,9 @@ int has_shape(PyObject *array, int ndim, const npy_intp *shape);
 /* Set the index of the axis that an int names, of an array of `ndim` axes. Return whether it is
  * one: for 0 axes, those are 0 and -1. */
 int read_axis(PyObject *object, int ndim, int *axis);
+
+/* The same of an axis that may be absent, and is kept as it is then. */
+int read_optional_axis(PyObject *object, int ndim, int *axis);
 
 /* The number of elements along an axis, and of those before and after it; 1 without axes. */
 typedef struct {
@@ -204,6 +213,9 @@ int read_flags(PyObject *object, int count, int *flags);
 /* creation.c. Whether an array of these sizes has fewer than 2**63 bytes, where empty axes count as
  * 1. Negative sizes are none. */
 int is_addressable(int ndim, const npy_intp *dims, npy_intp item);
+
+/* A new array in C order of a dtype. NULL without an exception if it has no addresses. */
+PyArrayObject *new_of_dtype(PyArray_Descr *dtype, int ndim, const npy_intp *shape);
 
 /* A new array in C order of a precision. */
 PyArrayObject *new_array(int ndim, const npy_intp *shape, int precision);

@@ -5,12 +5,6 @@
  * looked at. */
 #include "table.h"
 
-static PyArrayObject *
-plain_array(PyObject *object)
-{
-    return object != NULL && PyArray_CheckExact(object) ? (PyArrayObject *)object : NULL;
-}
-
 /* A view of `base` that begins `offset` bytes behind it; strides may be NULL for C order. */
 static PyObject *
 view_of(PyArrayObject *base, int ndim, const npy_intp *dims, const npy_intp *strides,
@@ -155,7 +149,7 @@ slice(PyObject *const *arguments, int variant)
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], start, end, step = 1;
     int axis = 0, is_read = x != NULL && PyArray_NDIM(x) > 0;
-    is_read = is_read && (arguments[1] == NULL || read_axis(arguments[1], PyArray_NDIM(x), &axis));
+    is_read = is_read && read_optional_axis(arguments[1], PyArray_NDIM(x), &axis);
     is_read = is_read && read_end(arguments[2], 0, &start);
     is_read = is_read && read_end(arguments[3], PY_SSIZE_T_MAX, &end);
     is_read = is_read && (arguments[4] == NULL || read_int(arguments[4], &step));
@@ -311,7 +305,7 @@ unbind(PyObject *const *arguments, int variant)
     PyArrayObject *x = plain_array(arguments[0]);
     int axis = 0;
     if (x == NULL || PyArray_NDIM(x) == 0 ||
-        (arguments[1] != NULL && !read_axis(arguments[1], PyArray_NDIM(x), &axis)) ||
+        !read_optional_axis(arguments[1], PyArray_NDIM(x), &axis) ||
         PyArray_DIM(x, axis) > LONGEST_LIST) {
         return NULL;
     }
@@ -326,7 +320,7 @@ split(PyObject *const *arguments, int variant)
     int axis = 0;
     if (x == NULL || PyArray_NDIM(x) == 0 || arguments[1] == NULL ||
         !read_int(arguments[1], &length) || length <= 0 ||
-        (arguments[2] != NULL && !read_axis(arguments[2], PyArray_NDIM(x), &axis))) {
+        !read_optional_axis(arguments[2], PyArray_NDIM(x), &axis)) {
         return NULL;
     }
     npy_intp size = PyArray_DIM(x, axis), count = size == 0 ? 1 : (size - 1) / length + 1;
@@ -340,7 +334,7 @@ split_with_sizes(PyObject *const *arguments, int variant)
     npy_intp lengths[NPY_MAXDIMS], whole = 0;
     int axis = 0, count = read_ints(arguments[1], lengths);
     if (x == NULL || PyArray_NDIM(x) == 0 || count < 0 ||
-        (arguments[2] != NULL && !read_axis(arguments[2], PyArray_NDIM(x), &axis))) {
+        !read_optional_axis(arguments[2], PyArray_NDIM(x), &axis)) {
         return NULL;
     }
     for (int i = 0; i < count; i++) {

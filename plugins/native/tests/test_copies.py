@@ -13,6 +13,7 @@ core = pytest.importorskip("dovetail_native._core", reason="built without a C co
 dovetail = pytest.importorskip("dovetail", reason="the front end is not installed")
 
 from dovetail_dispatcher import compiled_code  # noqa: E402 - after what may be missing
+from dovetail_kernel import backend  # noqa: E402
 
 from .compiled_kernels import kernel  # noqa: E402
 from .layouts import LAYOUTS, numbers  # noqa: E402
@@ -146,3 +147,19 @@ def test_memory_that_takes_no_writes_is_left_as_it_is() -> None:
     with pytest.raises(RuntimeError, match="single memory location"):
         x.copy_(dovetail.zeros(3))
     assert x.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_contiguous_array_is_itself_or_a_copy_in_c_order(layout: str) -> None:
+    contiguous = backend("cpu").arrays.contiguous
+    assert isinstance(contiguous, core.CompiledKernel)
+    for number, shape in enumerate((*SHAPES, (70, 80), (3, 65, 40))):
+        for dtype in DTYPES:
+            x = np.asarray(LAYOUTS[layout](numbers(shape, "f4", number, special=False))).astype(
+                dtype, order="K"
+            )
+            for each in (x, x.T):
+                made = contiguous(each)
+                assert made.flags.c_contiguous
+                assert (made is each) == each.flags.c_contiguous
+                np.testing.assert_array_equal(made, each)

@@ -30,7 +30,7 @@ _array = silent(np.array)
 
 _MAX_WORK: Final = 10_000
 _BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
-_COMPILED: Final = ("index_put", "index_combine", "index_add", "scatter", "cast")
+_COMPILED: Final = ("index_put", "index_combine", "index_add", "scatter", "cast", "contiguous")
 """Methods that may be compiled."""
 
 
