@@ -286,7 +286,7 @@ pieces_of(
         if (!drop) {
             dims[axis] = own;
         }
-        PyObject *piece = view_of(x, ndim, dims, strides, own == 0 ? 0 : start * step);
+        PyObject *piece = view_of(x, ndim, dims, strides, start * step);
         if (piece == NULL) {
             Py_CLEAR(pieces);
             break;

@@ -28,6 +28,11 @@ DTYPES = ("f4", "f8", "i8", "u1", "?", "c8", "f2")
 TRIALS = 12
 
 
+def laid(layout: Callable[[Any], Any], shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
+    """Return numbers of a dtype in a layout."""
+    return np.asarray(layout(np.asarray(numbers(shape, "f4", seed, special=False)).astype(dtype)))
+
+
 def dims(x: Any, drawn: random.Random) -> tuple[int, ...]:
     count = drawn.randrange(x.ndim + 2)
     return tuple([drawn.randrange(-x.ndim - 1, x.ndim + 1) for _ in range(count)])
@@ -89,9 +94,7 @@ def test_copies_are_those_of_the_reference(name: str, layout: str) -> None:
     fitted = 0
     for number, shape in enumerate(SHAPES):
         for dtype in DTYPES:
-            x = np.asarray(LAYOUTS[layout](numbers(shape, "f4", number, special=False))).astype(
-                dtype, order="K"
-            )
+            x = laid(LAYOUTS[layout], shape, dtype, number)
             for _ in range(TRIALS):
                 args = ARGUMENTS[name](x, drawn)
                 found, expected = outcome(compiled, args), outcome(compiled.__wrapped__, args)
@@ -100,8 +103,10 @@ def test_copies_are_those_of_the_reference(name: str, layout: str) -> None:
     assert fitted > 100
 
 
+OTHER = (dovetail.uint8, dovetail.float64)
 WRITES: dict[str, Callable[[Any, Any], Any]] = {
     "copy_": lambda x, y: x.copy_(y),
+    "copy_ of another dtype": lambda x, y: x.copy_(y.to(OTHER[y.dtype.itemsize < 8])),
     "copy_ of a number": lambda x, y: x.copy_(y.reshape(-1)[:1].reshape(()) if y.numel() else x),
     "zero_": lambda x, y: x.zero_(),
     "fill_": lambda x, y: x.fill_(1),
@@ -120,12 +125,10 @@ def test_writes_are_those_of_numpy(name: str, layout: str) -> None:
         for dtype in DTYPES:
             written = []
             for lay in (LAYOUTS[layout], np.array):
-                x = lay(numbers(shape, "f4", number, special=False))
+                x = laid(lay, shape, dtype, number)
                 if not x.flags.writeable:
                     continue
-                x = dovetail.from_numpy(np.asarray(x)).to(
-                    dovetail.from_numpy(np.zeros(1, dtype)).dtype
-                )
+                x = dovetail.from_numpy(x)
                 y = dovetail.from_numpy(np.arange(x.numel()).astype(dtype).reshape(shape))
                 WRITES[name](x, y)
                 written.append(x.numpy().copy())
@@ -155,9 +158,7 @@ def test_a_contiguous_array_is_itself_or_a_copy_in_c_order(layout: str) -> None:
     assert isinstance(contiguous, core.CompiledKernel)
     for number, shape in enumerate((*SHAPES, (70, 80), (3, 65, 40))):
         for dtype in DTYPES:
-            x = np.asarray(LAYOUTS[layout](numbers(shape, "f4", number, special=False))).astype(
-                dtype, order="K"
-            )
+            x = laid(LAYOUTS[layout], shape, dtype, number)
             for each in (x, x.T):
                 made = contiguous(each)
                 assert made.flags.c_contiguous
