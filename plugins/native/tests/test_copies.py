@@ -164,3 +164,20 @@ def test_a_contiguous_array_is_itself_or_a_copy_in_c_order(layout: str) -> None:
                 assert made.flags.c_contiguous
                 assert (made is each) == each.flags.c_contiguous
                 np.testing.assert_array_equal(made, each)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_casts_are_those_of_the_reference_and_warn_of_nothing(layout: str) -> None:
+    cast = kernel("_to_copy")
+    for number, shape in enumerate(SHAPES):
+        for dtype in ("f4", "f8", "i8", "u1", "?", "c8", "c16"):
+            with np.errstate(all="ignore"):
+                special = numbers(shape, "f8", number, special=True).astype(dtype)
+            x = np.asarray(LAYOUTS[layout](np.asarray(special)))
+            for wanted in map(np.dtype, ("f4", "f8", "i8", "i4", "u1", "?", "c8", "c16")):
+                made = cast(x, dtype=wanted)  # a warning is an error
+                with np.errstate(all="ignore"):
+                    expected = cast.__wrapped__(x, dtype=wanted)
+                np.testing.assert_array_equal(made, expected)
+                assert made.dtype == wanted
+                assert made.flags.c_contiguous == expected.flags.c_contiguous

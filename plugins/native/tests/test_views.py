@@ -195,3 +195,36 @@ def test_windows_are_those_of_numpy(layout: str) -> None:
                 np.testing.assert_array_equal(made, picked)
                 fitted += 1
     assert fitted > 10
+
+
+LISTS_OF_VIEWS: dict[str, Callable[[Any], Any]] = {
+    "chunk": lambda x: x.chunk(2),
+    "split": lambda x: x.split(3),
+    "split_with_sizes": lambda x: x.split([1, 3]),
+    "unbind": lambda x: x.unbind(0),
+}
+
+
+@pytest.mark.parametrize("name", LISTS_OF_VIEWS)
+def test_each_view_of_a_list_knows_its_base_and_takes_no_write(name: str) -> None:
+    x = dovetail.ones(4, 2, requires_grad=True) * 2
+    pieces = LISTS_OF_VIEWS[name](x)
+    assert len(pieces) >= 2
+    for piece in pieces:
+        for view in (piece, piece[:1], piece.view(-1)):
+            assert view._is_view()
+            assert view._base is x
+            assert view._version == x._version
+            with pytest.raises(RuntimeError, match="multiple"):
+                view.mul_(2)
+    for piece in LISTS_OF_VIEWS[name](x.view(4, 1, 2)):
+        assert piece._base is x
+
+
+@pytest.mark.parametrize("name", LISTS_OF_VIEWS)
+def test_each_view_of_a_list_of_constants_shows_what_is_written(name: str) -> None:
+    x = dovetail.zeros(4, 2)
+    for number, piece in enumerate(LISTS_OF_VIEWS[name](x)):
+        piece.fill_(number + 1)
+        assert x._version == piece._version == number + 1
+    assert (x > 0).all()
