@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import (
@@ -49,43 +49,6 @@ def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | No
         return tensor
 
     return wrap
-
-
-def list_wrapper(
-    backend: Backend, base: int
-) -> Callable[[Iterable[Any], TensorBase | None], list[TensorBase]]:
-    """Return the function that makes tensors of arrays, all sharing the memory of another tensor if
-    one is given: what `array_wrapper` does, without a frame for each.
-    """
-    arrays = backend.arrays
-    array_type = arrays.array_types[0]
-    dtype_bits = arrays.dtype_bits
-    make = bare_tensor_maker()
-
-    def wrap_all(given: Iterable[object], shared: TensorBase | None) -> list[TensorBase]:
-        storage, counter = None, None
-        if shared is not None:
-            storage, counter = share_storage(shared), shared._counter
-            if counter is None:
-                counter = shared._counter = VersionCounter()
-        made, last, signature = [], None, base
-        for each in given:
-            array: Any = each if each.__class__ is array_type else arrays.asarray(each)
-            native = array.dtype
-            if native is not last:  # most have one dtype
-                last, signature = native, base | dtype_bits[native]
-            tensor = make()
-            tensor.array = array
-            tensor._signature = signature if array.ndim else signature | ZERO_DIM
-            tensor._grad_fn = None
-            tensor.output_nr = 0
-            tensor._storage = storage
-            tensor._counter = counter
-            tensor._meta = None
-            made.append(tensor)
-        return made
-
-    return wrap_all
 
 
 def dtype_of(backend: Backend) -> Callable[[Any], dtype]:

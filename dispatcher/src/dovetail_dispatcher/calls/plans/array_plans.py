@@ -16,7 +16,7 @@ from ...schema.function_schema import TENSOR, TENSOR_LIST
 from ...sockets import BASE_OPERATORS, PROMOTION
 from ...table.kernels import Kernel
 from ...table.operator import Operator
-from ..arrays.array_wrapping import array_wrapper, dtype_of, list_wrapper
+from ..arrays.array_wrapping import array_wrapper, dtype_of
 from ..arrays.immutable_array_writes import note_unmarked_views, note_views
 from ..plan import RoutePlan, Step, Value, argument_value
 from ..promotion.key_dtypes import check_writable_as
@@ -107,15 +107,10 @@ def _wrapping(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     if kinds == [TENSOR_LIST]:
         arrays = Value("arrays")
         compute = kernel_call(call, promotion, (arrays,))
-        arrays_of_all, signature = call.backend.arrays, _signature(call, promotion)
-        each = WrapArray(
-            arrays,
-            _RESULT,
-            signature.replaced(may_be_zero_dim=True),
-            arrays_of_all.asarray,
-            call.facts.shows,
-        )
-        step_ = WrapArrays(each, list_wrapper(call.backend, call.base))
+        signature = _signature(call, promotion).replaced(may_be_zero_dim=True)
+        lift = call.backend.arrays.asarray
+        each = WrapArray(arrays, _RESULT, signature, lift, call.facts.shows)
+        step_ = WrapArrays(each, array_wrapper(call.backend, call.base))
         return RoutePlan(call.op, (compute, step_), (_RESULT,))
     return RoutePlan(call.op, (kernel_call(call, promotion, (_RESULT,)),), results)
 

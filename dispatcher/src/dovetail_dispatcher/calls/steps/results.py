@@ -182,18 +182,18 @@ class WrapArrays(Step):
     ----------
     each
         What is done with each array; its values are the two lists.
-    wrap_all
+    wrap
         The function that does so.
     """
 
     each: WrapArray
-    wrap_all: Callable[..., Any]
+    wrap: Callable[..., Any]
 
     def print(self, to: Printer) -> None:
         each = self.each
-        wrap_all = to.bind("wrap_all", self.wrap_all)
         shared = None if each.shared is None else to.name(each.shared)
-        to.add(f"{to.name(each.result)} = {wrap_all}({to.name(each.array)}, {shared})")
+        wrapped = f"{to.bind('wrap', self.wrap)}(each, {shared})"
+        to.add(f"{to.name(each.result)} = [{wrapped} for each in {to.name(each.array)}]")
 
 
 class NoteViews(Step):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Operator
 from dovetail_dispatcher.calls import (
@@ -35,9 +35,6 @@ from .edges import Edge, any_edge, edge_of
 
 if TYPE_CHECKING:
     from dovetail_dispatcher.calls import Printer
-
-
-_GRAD_AND_VIEW: Final = GRAD | VIEW
 
 
 class RefuseGradient(Step):
@@ -237,15 +234,5 @@ def copy_before_write(tensor: TensorBase) -> TensorBase:
 def mark_views(results: Sequence[TensorBase], source: TensorBase) -> None:
     """Note that every result is a view of `source`."""
     base, creation = view_of(source, several=True)
-    shared = source._counter
-    version = None if shared is None else shared.value
     for result in results:
-        if version is None or result._counter is not shared or result._meta is not None:
-            set_view(result, base, creation)
-            continue
-        # As `set_view` does it, without a frame for each.
-        meta = result._meta = DifferentiableViewMeta()
-        meta.base = base
-        meta.creation_meta = creation
-        meta.attr_version = version
-        result._signature |= _GRAD_AND_VIEW
+        set_view(result, base, creation)
