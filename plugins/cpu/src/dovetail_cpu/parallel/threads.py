@@ -1,4 +1,4 @@
-"""Threads that share the work of one kernel: blocks of elements, rows, images.
+"""Threads that share the work of one kernel: images of a convolution, elements of a large array.
 
 NumPy's loops let go of the interpreter while they run. The threads belong to this module: products
 of matrices have those of BLAS, whose number is another setting of the process.
