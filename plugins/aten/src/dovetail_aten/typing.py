@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from dovetail_kernel.typing import ShapedArray
 
@@ -69,6 +69,14 @@ class TensorLike(Protocol):
     def __le__(self, other: Any, /) -> Any: ...
     def __gt__(self, other: Any, /) -> Any: ...
     def __ge__(self, other: Any, /) -> Any: ...
+
+
+if TYPE_CHECKING:
+    from .tensor import tensor_class
+
+    Tensor = tensor_class.Tensor
+else:
+    Tensor = TensorLike  # the class stands above the rooms whose annotations name it
 
 
 class Array(TensorLike, ShapedArray, Protocol):

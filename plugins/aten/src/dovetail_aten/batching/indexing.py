@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_dispatcher import Operator
 from dovetail_kernel import bool as bool_
@@ -14,11 +14,8 @@ from dovetail_kernel import uint8
 
 from .._generated import functions as F
 from ..kernel_support.geometry.broadcasting import broadcast_shapes
-from ..typing import Batch, Dims, Scalar
+from ..typing import Batch, Dims, Scalar, Tensor
 from .table import Rule, batched, call_one, flat, front, logical_ndim, logical_shape, padded
-
-if TYPE_CHECKING:
-    from ..tensor.tensor_class import Tensor
 
 DYNAMIC_MASK = (
     "vmap: We do not support batching operators that can support dynamic shape. Attempting to "

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_dispatcher import Operator
 from dovetail_kernel import MemoryFormat, TensorBase
 
 from .._generated import functions as F
-from ..typing import Batch, Dims
+from ..typing import Batch, Dims, Tensor
 from .table import Rule, batched, logical_ndim, logical_shape, padded
-
-if TYPE_CHECKING:
-    from ..tensor.tensor_class import Tensor
 
 REFUSED = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' "

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._generated import functions as F
 from ..kernel_support.dims import wrap_dim
-
-if TYPE_CHECKING:
-    from ..tensor.tensor_class import Tensor
+from ..typing import Tensor
 
 Rule = Callable[..., tuple[Any, Any]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_dispatcher import Operator
 
@@ -12,11 +12,8 @@ from .._generated import functions as F
 from ..kernel_support.dims import infer_size, wrap_dim
 from ..kernel_support.geometry.border_geometry import sources_of
 from ..kernel_support.geometry.view_bounds import extent
-from ..typing import Batch, Dims, Scalar
+from ..typing import Batch, Dims, Scalar, Tensor
 from .table import Rule, front, logical_ndim, logical_shape, padded
-
-if TYPE_CHECKING:
-    from ..tensor.tensor_class import Tensor
 
 
 def view(info: Batch, in_dims: Dims, self: Any, size: Sequence[int]) -> tuple[Any, Any]:

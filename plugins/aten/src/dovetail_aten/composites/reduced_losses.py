@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.loss_reductions import MEAN, SUM
 
-if TYPE_CHECKING:
-    from ..tensor.tensor_class import Tensor
+from ..typing import Tensor
 
 
 def reduce(loss: Tensor, reduction: int) -> Any:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_kernel import TensorBase
 from dovetail_kernel import bool as bool_
 
 from .._generated import functions as aten
+from ..typing import Tensor
 from .data.from_data import tensor as make_tensor
-
-if TYPE_CHECKING:
-    from .tensor_class import Tensor
 
 
 def apply_elements(self: Any, callable: Callable[..., object]) -> Any:

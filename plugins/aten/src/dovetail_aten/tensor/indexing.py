@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from operator import index as as_int
 from sys import maxsize
 from types import EllipsisType, NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_kernel import TensorBase, dtype_of_signature, int64, uint8, warn_user
 from dovetail_kernel import bool as bool_
@@ -21,13 +21,11 @@ from dovetail_kernel.types import FLOAT
 
 from .._generated import functions as aten
 from ..calling.compiled_entries import indexing_entry
+from ..typing import Tensor
 from .data.dtype_arguments import check_number
 from .data.from_data import tensor
 from .data.host_arrays import number_like
 from .index_items import check_mask, dimensions_of, index_tensor, position_of, with_tensors
-
-if TYPE_CHECKING:
-    from .tensor_class import Tensor
 
 _MAX_LEGACY_SEQUENCE = 32
 _SIMPLE = {int, slice}

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dovetail_kernel import (
     DatalessArray,
@@ -21,9 +21,7 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel.sockets import AUTOGRAD
 
 from ..calling.signatures import shown_as
-
-if TYPE_CHECKING:
-    from .tensor_class import Tensor
+from ..typing import Tensor
 
 
 class PrintOptions(NamedTuple):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..._generated import functions as F
 from ...batching.table import batched, logical_shape
-from ...typing import Batch, Dims
+from ...typing import Batch, Dims, Tensor
 from .kernels.gated_units import check_glu
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
 
 
 def glu(info: Batch, in_dims: Dims, self: Any, dim: int = -1) -> tuple[Any, Any]:

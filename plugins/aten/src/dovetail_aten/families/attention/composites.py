@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import wrap_dim
 from dovetail_kernel import bfloat16, float16, float32, float64
 from dovetail_kernel import bool as bool_
 
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Tensor
 
 _FLOATS = frozenset({float32, float64, float16, bfloat16})
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.geometry.window_geometry import per_dimension
 from dovetail_kernel import warn_user_once
 
-from ...typing import TensorLike
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Tensor, TensorLike
 
 
 def _unbatched(name: str, ndim: int, input: Tensor, convolve: Callable[[Any], Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.backend.backend_select import check_layout
@@ -19,8 +19,7 @@ from dovetail_kernel import (
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
 
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Tensor
 
 
 def zeros_like(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..._generated import functions as F
 from ...batching.table import batched, logical_shape
-from ...typing import Batch, Dims
+from ...typing import Batch, Dims, Tensor
 from .kernels import check_ctc
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
 
 
 def _merged(info: Batch, x: Any, in_dim: Any, at: int) -> Any:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE
 from dovetail_aten.tensor.data.from_data import tensor
 
 from ...composites.reduced_losses import reduce
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Tensor
 
 
 def ctc_loss(

@@ -9,12 +9,10 @@ from dovetail_aten.kernel_support.checks.margin_checks import check_pdist
 from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
 from dovetail_kernel import float32, float64, int64, promote_types
 
-from ...typing import Scalar, TensorLike
+from ...typing import Scalar, Tensor, TensorLike
 
 if TYPE_CHECKING:
     from dovetail_kernel import Device
-
-    from ...tensor.tensor_class import Tensor
 
 _FEW = 25
 """Vectors up to which all differences are made; beyond, distances come from a matrix product."""

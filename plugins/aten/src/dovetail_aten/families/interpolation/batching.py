@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_dispatcher import Operator
 
 from ..._generated import functions as F
 from ...batching.table import Rule, batched, call_one
-from ...typing import Batch, Dims
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Batch, Dims, Tensor
 
 
 def upsample(op: Operator) -> Rule:

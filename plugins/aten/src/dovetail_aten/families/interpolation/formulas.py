@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dovetail_kernel import bfloat16, float16, float32, int64
 from dovetail_kernel import bool as bool_
 
-from ...typing import Namespace, TensorLike
+from ...typing import Namespace, Tensor, TensorLike
 from .kernels.grid_sampling import BICUBIC, CUBIC, NEAREST, REFLECTION, ZEROS
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
 
 
 class _Tap(NamedTuple):

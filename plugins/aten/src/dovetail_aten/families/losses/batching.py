@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_dispatcher import Operator
 
 from ..._generated import functions as F
 from ...batching.table import Rule, batched, call_one, logical_ndim, logical_shape, lower, padded
 from ...kernel_support.loss_reductions import MEAN, NONE, SUM
-from ...typing import Batch, Dims, Scalar, TensorLike
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Batch, Dims, Scalar, Tensor, TensorLike
 
 
 def _reduced(loss: Tensor, reduction: int) -> Any:

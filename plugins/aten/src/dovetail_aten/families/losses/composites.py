@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.families.losses.kernels.likelihood import (
@@ -15,9 +15,7 @@ from dovetail_aten.families.losses.kernels.losses import check_target_dtype
 from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE, SUM
 
 from ...composites.reduced_losses import reduce
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Tensor
 
 
 def l1_loss(self: Tensor, target: Tensor, reduction: int = MEAN) -> Any:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...derivative_helpers.shapes import broadcast_size
-from ...typing import Namespace, TensorLike
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Namespace, Tensor, TensorLike
 
 MEAN, SUM = 1, 2
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.checks.margin_checks import check_classes, check_labels
@@ -10,10 +10,7 @@ from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE, SUM
 from dovetail_kernel import int64
 
 from ...composites.reduced_losses import reduce
-from ...typing import Scalar, TensorLike
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Scalar, Tensor, TensorLike
 
 _COSINE_EPS = 1e-12
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..._generated import functions as F
 from ...batching.table import Rule, call_one, logical_ndim, logical_shape, padded
-from ...typing import Batch, Dims, TensorLike
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Batch, Dims, Tensor, TensorLike
 
 
 def _check(call: Callable[..., object], ndims: tuple[int, ...], in_dims: Dims, *args: Any) -> None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..._generated import functions as F
 from ...batching.table import batched, logical_ndim, logical_shape, lower, padded
-from ...typing import Batch, Dims, TensorLike
+from ...typing import Batch, Dims, Tensor, TensorLike
 from .kernels.channel_normalization import check_batch_norm, check_group_norm
 from .kernels.normalization import check_layer_norm
 from .kernels.normalized_input import normalized_input
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
 
 
 def _channels(info: Batch, x: Any, in_dim: Any) -> Any:

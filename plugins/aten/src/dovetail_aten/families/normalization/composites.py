@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import wrap_dim
 from dovetail_kernel import finfo, float32, uint8
 from dovetail_kernel.tensor import kernel_writes
 
-if TYPE_CHECKING:
-    from dovetail_aten.tensor.tensor_class import Tensor
+from ...typing import Tensor
 
 
 def batch_norm(

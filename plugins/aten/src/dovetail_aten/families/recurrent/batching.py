@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..._generated import functions as F
 from ...batching.table import batched, call_one, logical_ndim, padded
-from ...typing import Batch, Dims
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Batch, Dims, Tensor
 
 
 def fused_lstm_cell(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import dtype as DType
 from dovetail_kernel.types import FLOAT
 
-if TYPE_CHECKING:
-    from dovetail_aten.tensor.tensor_class import Tensor
+from ...typing import Tensor
 
 
 def var_unbiased(self: Tensor, unbiased: bool = True) -> Any:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_kernel import bool as bool_
 
 from ..._generated import functions as F
 from ...batching.table import batched, flat, front, logical_ndim, logical_shape, padded
 from ...kernel_support.geometry.broadcasting import broadcast_shapes
-from ...typing import Batch, Dims
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Batch, Dims, Tensor
 
 
 def _rows(info: Batch, tensor: Any, in_dim: int | None) -> Any:

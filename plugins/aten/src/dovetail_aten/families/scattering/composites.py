@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import wrap_dim
@@ -11,10 +11,7 @@ from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import int64
 
-if TYPE_CHECKING:
-    from dovetail_aten.typing import Scalar
-
-    from ...tensor.tensor_class import Tensor
+from ...typing import Scalar, Tensor
 
 
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Any:

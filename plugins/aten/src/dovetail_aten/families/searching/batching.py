@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_dispatcher import Operator
 
 from ..._generated import functions as F
 from ...batching.each_sample import each_sample
 from ...batching.table import Rule, batched, flat, logical_ndim, logical_shape
-from ...typing import Batch, Dims, Scalar
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Batch, Dims, Scalar, Tensor
 
 
 def searchsorted(

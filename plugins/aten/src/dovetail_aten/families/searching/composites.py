@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import bool as bool_
@@ -12,10 +12,7 @@ from dovetail_kernel import int32, int64
 
 from ...composites.value_checks import checked
 from ...kernel_support.dims import wrap_dim
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
-    from ...typing import Scalar
+from ...typing import Scalar, Tensor
 
 REDUCTIONS = {
     "sum": ("sum", 0.0),

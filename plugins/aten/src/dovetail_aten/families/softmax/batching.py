@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_dispatcher import Operator
 from dovetail_kernel import dtype as DType
 
 from ..._generated import functions as F
 from ...batching.table import Rule, batched, front, logical_ndim
-from ...typing import Batch, Dims
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Batch, Dims, Tensor
 
 
 def softmax_backward(op: Operator) -> Rule:

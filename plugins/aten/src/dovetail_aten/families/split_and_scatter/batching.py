@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_kernel import contiguous_format
 
 from ..._generated import functions as F
 from ...batching.table import batched, front, logical_ndim, logical_shape
-from ...typing import Batch, Dims
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Batch, Dims, Tensor
 
 
 def unsafe_split(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import check_room, wrap_dim
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import contiguous_format, int64
 
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Tensor
 
 
 def tensor_split_into(self: Tensor, sections: int, dim: int = 0) -> Any:

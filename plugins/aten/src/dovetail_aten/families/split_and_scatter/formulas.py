@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...kernel_support.geometry.memory_layout import contiguous_strides
 from ...kernel_support.geometry.view_bounds import extent, shares_places
-from ...typing import Namespace, TensorLike
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Namespace, Tensor, TensorLike
 
 TENSORS_ONLY = frozenset(
     {

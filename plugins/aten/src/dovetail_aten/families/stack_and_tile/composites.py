@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import check_room, wrap_dim
 from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
 from dovetail_kernel import contiguous_format, result_dtype, warn_user_once
 
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Tensor
 
 
 def atleast_1d(self: Tensor) -> Any:

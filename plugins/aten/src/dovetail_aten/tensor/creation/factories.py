@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from dovetail_kernel import Layout, int64, scalar_category, scalar_dtype
 
 from ...kernel_support.checks.range_checks import check_range
+from ...typing import Tensor
 from .factory import Factory, check_out, finished, number_of
 from .sizes import shape_of, whole
 
 if TYPE_CHECKING:
     from dovetail_kernel import DeviceLike, MemoryFormat
     from dovetail_kernel import dtype as DType
-
-    from ..tensor_class import Tensor
 
 _zeros = Factory("zeros")
 _ones = Factory("ones")

@@ -36,13 +36,13 @@ from ...backend.devices import as_device, backend_for
 from ...backend.pinned_memory import check_pinning
 from ...calling.compiled_entries import factory_entry
 from ...templates.numpy_names import NUMPY_NAMES
+from ...typing import Tensor
 from ..data.dtype_arguments import as_dtype
 
 if TYPE_CHECKING:
     from dovetail_dispatcher import Operator
 
     from ...calling.compiled_entries import Arrangement
-    from ..tensor_class import Tensor
 
 _CPU: Final = Device("cpu")
 

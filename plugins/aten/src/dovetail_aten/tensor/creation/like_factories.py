@@ -11,6 +11,7 @@ from dovetail_dispatcher.missing import MISSING
 
 from ..._generated import functions as aten
 from ...calling.signatures import FACTORY_OPTIONS, shown_plainly
+from ...typing import Tensor
 from .factory import LikeFactory, finished, number_of
 from .random_factories import integer_bounds
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from dovetail_kernel import MemoryFormat
 
     from ...backend.generator import Generator
-    from ..tensor_class import Tensor
 
 _zeros_like = LikeFactory("zeros_like")
 _ones_like = LikeFactory("ones_like")

@@ -10,14 +10,13 @@ from dovetail_kernel import Layout, dtype, int64
 
 from ..._generated import functions as aten
 from ...backend.generator import Generator
+from ...typing import Tensor
 from .factories import empty
 from .factory import Factory, finished
 from .sizes import shape_of, whole
 
 if TYPE_CHECKING:
     from dovetail_kernel import DeviceLike
-
-    from ..tensor_class import Tensor
 
 _SEQUENCES: Final = (list, tuple)
 

@@ -10,6 +10,7 @@ from dovetail_kernel import Layout, TensorBase, get_default_dtype, scalar_catego
 from ...backend.backend_select import check_layout
 from ...backend.devices import as_device, ready_backend
 from ...backend.pinned_memory import check_pinning
+from ...typing import Tensor
 from ..data.dtype_arguments import as_dtype
 from ..data.host_arrays import from_host, share_host
 from ..storage_classes.file_memory import bytes_of_file
@@ -18,8 +19,6 @@ from .sizes import shape_of, whole
 
 if TYPE_CHECKING:
     from dovetail_kernel import DeviceLike
-
-    from ..tensor_class import Tensor
 
 _empty_permuted = Factory("empty_permuted")
 _logspace = Factory("logspace")

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from dovetail_kernel import Layout
 
 from ..._generated import functions as F
+from ...typing import Tensor
 from .factory import finished
 
 if TYPE_CHECKING:
     from dovetail_kernel import DeviceLike
-
-    from ..tensor_class import Tensor
 
 
 def hann_window(

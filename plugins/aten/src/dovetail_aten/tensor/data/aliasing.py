@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_dispatcher import overridable
 from dovetail_dispatcher.schema import is_numpy_scalar
@@ -10,13 +10,11 @@ from dovetail_kernel import TensorBase, backend_of_array, get_default_dtype
 from dovetail_kernel import dtype as DType
 
 from ...backend.devices import as_device, index_on, ready_backend
+from ...typing import Tensor
 from .dtype_arguments import as_dtype
 from .from_data import from_dlpack, tensor
 from .host_arrays import from_host, is_host_array, share_host
 from .storage_views import vector_of_storage
-
-if TYPE_CHECKING:
-    from ..tensor_class import Tensor
 
 
 @overridable

@@ -31,6 +31,7 @@ from dovetail_kernel.types import FLOAT
 
 from ...backend.devices import as_device, backend_for, ready_backend
 from ...backend.pinned_memory import check_pinning
+from ...typing import Tensor
 from .dtype_arguments import as_dtype
 from .host_arrays import from_host, is_device_array, is_host_array, share_host
 from .nested_sequences import check_numbers, common_dtype, flatten, shape_of_data
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from dovetail_kernel import dtype as DType
 
     from ...typing import Array
-    from ..tensor_class import Tensor
 
 _WIDEST = (bool_, int64, float64, complex128)
 """The dtypes that hold all Python numbers of a category."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from dovetail_kernel import (
     TensorBase,
@@ -15,10 +15,8 @@ from dovetail_kernel import (
 )
 
 from ...backend.devices import ready_backend
+from ...typing import Tensor
 from .dtype_arguments import check_number
-
-if TYPE_CHECKING:
-    from ..tensor_class import Tensor
 
 _SUPPORTED = (
     "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, "

@@ -4,16 +4,13 @@ values by random projections.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_dispatcher import overridable
 
 from ..._generated import functions as aten
-from ...typing import TensorLike
+from ...typing import Tensor, TensorLike
 from ..creation.random_factories import randn
-
-if TYPE_CHECKING:
-    from ..tensor_class import Tensor
 
 
 @overridable

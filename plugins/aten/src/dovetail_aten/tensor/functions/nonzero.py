@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_dispatcher import overridable
 from dovetail_dispatcher.missing import MISSING
@@ -15,9 +15,7 @@ from dovetail_kernel import int64
 
 from ..._generated import functions as aten
 from ...calling.signatures import shown_plainly
-
-if TYPE_CHECKING:
-    from ..tensor_class import Tensor
+from ...typing import Tensor
 
 
 @shown_plainly()

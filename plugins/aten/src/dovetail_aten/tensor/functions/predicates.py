@@ -5,7 +5,7 @@ What they take by `named` are NumPy's names of their arguments: ``numel(x=tensor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_dispatcher import overridable
 from dovetail_dispatcher.missing import MISSING
@@ -13,9 +13,7 @@ from dovetail_kernel import TensorBase
 
 from ...calling.numpy_calls import numpy_call
 from ...calling.signatures import shown_plainly
-
-if TYPE_CHECKING:
-    from ..tensor_class import Tensor
+from ...typing import Tensor
 
 
 def _checked(function: str, value: object, name: str = "input", position: int = 1) -> Any:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-if TYPE_CHECKING:
-    from ..tensor_class import Tensor
+from ...typing import Tensor
 
 
 def eig(input: Tensor, *args: Any, **kwargs: Any) -> NoReturn:

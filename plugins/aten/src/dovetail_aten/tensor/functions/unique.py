@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_dispatcher import overridable
 
 from ..._generated import functions as aten
-
-if TYPE_CHECKING:
-    from ..tensor_class import Tensor
+from ...typing import Tensor
 
 
 @overridable

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_dispatcher import overridable
 from dovetail_kernel import TensorBase
 
 from ..._generated import functions as aten
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
+from ...typing import Tensor
 
 
 def _sequence(tensors: tuple[Any, ...]) -> tuple[Any, ...]:

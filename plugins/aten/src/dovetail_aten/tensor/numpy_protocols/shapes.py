@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dovetail_kernel import TensorBase
 
 from ..._generated import functions as aten
 from ...calling.operands import promoted
+from ...typing import Tensor
 from .operands import array_like, common, np
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
 
 
 def _join(function: Callable[..., object]) -> Callable[..., Any]:

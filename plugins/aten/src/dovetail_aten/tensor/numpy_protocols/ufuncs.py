@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dovetail_kernel import TensorBase, bfloat16, dtype_of_signature, wrap
 
 from ..._generated import functions as aten
 from ...backend.devices import ready_backend
+from ...typing import Tensor
 from .operands import np
-
-if TYPE_CHECKING:
-    from ...tensor.tensor_class import Tensor
 
 _SPELLINGS: Final = {
     "conjugate": "conj_physical",

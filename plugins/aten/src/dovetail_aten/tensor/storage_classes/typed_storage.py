@@ -5,7 +5,7 @@ work on.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dovetail_kernel import (
     Device,
@@ -29,14 +29,11 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as Dtype
 
 from ...sockets import TYPED_STORAGE
-from ...typing import Array
+from ...typing import Array, Tensor
 from ..data.from_data import tensor as make_tensor
 from ..data.storage_views import vector_of_storage
 from .internal_names import InternalNames
 from .untyped_storage import UntypedStorage
-
-if TYPE_CHECKING:
-    from ..tensor_class import Tensor
 
 _FORMS: Final = (
     "TypedStorage.__init__ received an invalid combination of arguments. Expected one of: "

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import wrap_dim
 from dovetail_kernel import get_default_dtype
 
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
+from ....typing import Tensor
 
 UNSCALED, BY_ROOT, BY_SIZE = range(3)
 """What a transform is divided by: nothing, the root of its size, or its size."""

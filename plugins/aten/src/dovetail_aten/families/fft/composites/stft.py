@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import int64, warn_user, warn_user_once
 
+from ....typing import Tensor
 from .fft import BY_ROOT, BY_SIZE, UNSCALED
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
 
 _LEAST_SUM = 1e-11
 """What the windows that overlap must sum up to for a signal to be found again."""

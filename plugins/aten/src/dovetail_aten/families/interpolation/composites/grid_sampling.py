@@ -5,14 +5,12 @@ regular grid.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 
+from ....typing import Tensor
 from ..kernels.grid_sampling import check_grid_sampler
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
 
 
 def grid_sampler(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
+from ....typing import Tensor
 
 Sizes = Sequence[int] | None
 Factors = Sequence[float] | None

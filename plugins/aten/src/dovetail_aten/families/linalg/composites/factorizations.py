@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import warn_user_once
 
+from ....typing import Tensor
 from ..kernels.factor_checks import check_lu_solve, check_ormqr, check_reflections
 from ..kernels.matrix_checks import check_old_system, check_square, refuse_dtypes
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
 
 
 def _adjoint(x: Any) -> Any:

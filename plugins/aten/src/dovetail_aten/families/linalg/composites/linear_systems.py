@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import finfo, int32, int64
 
-from ....typing import TensorLike
+from ....typing import Tensor, TensorLike
 from ..kernels.matrix_checks import (
     check_inexact,
     check_matrix,
@@ -17,9 +17,6 @@ from ..kernels.matrix_checks import (
     failure,
     refuse_dtypes,
 )
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
 
 _REASONS = {
     "linalg.inv": "inv",

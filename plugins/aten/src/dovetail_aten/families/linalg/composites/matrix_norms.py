@@ -10,13 +10,11 @@ from dovetail_aten._generated import functions as F
 
 from ....kernel_support.checks.norm_checks import check_wider
 from ....kernel_support.dims import wrap_dim
-from ....typing import Scalar
+from ....typing import Scalar, Tensor
 from ..kernels.matrix_checks import check_inexact, check_matrix, check_square
 
 if TYPE_CHECKING:
     from dovetail_kernel import dtype as DType
-
-    from ....tensor.tensor_class import Tensor
 
 _NAME = "linalg.matrix_norm"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_dispatcher.calls import check_writable_as
@@ -14,10 +14,8 @@ from dovetail_kernel import warn_user_once
 
 from ....kernel_support.checks.product_checks import check_expandable
 from ....kernel_support.dims import wrap_dim
+from ....typing import Tensor
 from ..kernels.matrix_checks import check_inexact, check_square, check_trace
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
 
 
 def linalg_matmul(self: Tensor, other: Tensor) -> Any:

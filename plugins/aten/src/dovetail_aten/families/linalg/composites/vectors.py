@@ -6,16 +6,14 @@ import math
 from collections.abc import Sequence
 from itertools import combinations as _combinations
 from itertools import combinations_with_replacement as _repeated
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import int64
 
 from ....kernel_support.dims import check_room
 from ....tensor.data.from_data import tensor
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
+from ....typing import Tensor
 
 
 def cartesian_prod(tensors: Sequence[Tensor]) -> Any:

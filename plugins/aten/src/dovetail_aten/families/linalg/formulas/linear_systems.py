@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_kernel import finfo
 
 from ....derivative_helpers.readable_values import readable
 from ....derivative_helpers.reductions import product_of_others
-from ....typing import Namespace, TensorLike
+from ....typing import Namespace, Tensor, TensorLike
 from ..kernels.matrix_checks import is_vector_case
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
 
 _LARGEST_MINORS = 1 << 24
 """Elements of all minors of all matrices up to which they are computed: one matrix of 64 rows."""

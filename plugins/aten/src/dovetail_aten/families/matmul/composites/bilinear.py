@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 
-from ....typing import TensorLike
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
+from ....typing import Tensor, TensorLike
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:

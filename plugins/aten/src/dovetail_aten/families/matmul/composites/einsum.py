@@ -6,15 +6,13 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 from string import ascii_letters
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import int64
 
 from ....composites.reshaping import reshape
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
+from ....typing import Tensor
 
 _SUBSCRIPTS: Final = frozenset(ascii_letters)
 

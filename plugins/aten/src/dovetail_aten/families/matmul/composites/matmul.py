@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import state
@@ -12,10 +12,7 @@ from dovetail_kernel.keys import NOT_PLAIN
 from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 from ....composites.reshaping import reshape
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
-    from ....typing import Scalar
+from ....typing import Scalar, Tensor
 
 _SEEN: Final = NOT_PLAIN | WRAPPED_BIT
 """Signatures of tensors whose class, mode or transform sees the operators that are called."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.families.pointwise.kernels.comparison import check_tolerances
 from dovetail_kernel import complex64, complex128, float64, int64, result_dtype, scalar_category
 from dovetail_kernel import dtype as DType
 
-if TYPE_CHECKING:
-    from dovetail_aten.typing import Scalar
-
-    from ....tensor.tensor_class import Tensor
+from ....typing import Scalar, Tensor
 
 _COMPLEX: Final = complex64.bit | complex128.bit
 """The bits of a signature that say that the numbers are complex."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_aten.typing import Scalar
+from dovetail_aten.typing import Scalar, Tensor
 from dovetail_kernel import int64
-
-if TYPE_CHECKING:
-    from dovetail_aten.tensor.tensor_class import Tensor
 
 
 def pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Any, Any]:

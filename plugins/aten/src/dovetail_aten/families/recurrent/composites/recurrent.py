@@ -5,15 +5,13 @@ between layers. What the input gives to the gates is one product for the whole s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 
+from ....typing import Tensor
 from .recurrent_cells import Cell, Weights, check_dtype, gru_step, lstm_step, relu_step, tanh_step
 from .recurrent_steps import EachStep, PackedSteps, Steps
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
 
 State = list[Any]
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import float32, float64
 
-from ....typing import TensorLike
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
+from ....typing import Tensor, TensorLike
 
 
 class Weights(NamedTuple):

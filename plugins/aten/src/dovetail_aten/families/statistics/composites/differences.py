@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import uint8
 
 from ....kernel_support.dims import wrap_dim, wrap_dims
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
-    from ....typing import Scalar
+from ....typing import Scalar, Tensor
 
 
 def _sides(x: Tensor, dim: int) -> tuple[Any, Any]:

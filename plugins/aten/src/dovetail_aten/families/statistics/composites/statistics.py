@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import float32, float64, int64
 
 from ....composites.value_checks import checked
 from ....kernel_support.dims import wrap_dim
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
+from ....typing import Tensor
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 

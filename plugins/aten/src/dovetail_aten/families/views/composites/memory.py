@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.geometry.memory_layout import (
@@ -34,10 +34,7 @@ from dovetail_kernel import (
 )
 from dovetail_kernel.signature import NORMAL
 
-from ....typing import Array
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
+from ....typing import Array, Tensor
 
 
 def resize(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> Any:

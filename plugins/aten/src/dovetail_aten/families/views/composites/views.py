@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import infer_size, wrap_dim
@@ -18,9 +18,7 @@ from dovetail_kernel import (
 )
 
 from ....composites.reshaping import reshape
-
-if TYPE_CHECKING:
-    from ....tensor.tensor_class import Tensor
+from ....typing import Tensor
 
 
 def contiguous(self: Any, *, memory_format: MemoryFormat | None = None) -> Any:
