@@ -294,7 +294,7 @@ def test_indexing_along_a_dimension():
 def test_creation():
     kernels = of(Creation)
     assert kernels.linspace(0, 1, 3).tolist() == [0, 0.5, 1]
-    assert kernels.arange_step(3, 0, -2).tolist() == [3, 1]
+    assert kernels.arange(3, 0, -2).tolist() == [3, 1]
     assert kernels.eye(2, dtype=SINGLE).dtype == SINGLE
     with pytest.raises(RuntimeError, match="negative dimension"):
         kernels.zeros((-1,))

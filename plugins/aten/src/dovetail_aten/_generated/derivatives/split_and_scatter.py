@@ -46,8 +46,8 @@ FORMULAS = formulas_of_module((
         Gradient('src', 'k.diagonal(grad, node._offset, node._dim1, node._dim2)'),), (
         Tangent(0, 'linear'),), bodies='arrays'),
     Row('aten::as_strided_scatter', 'AsStridedScatterBackward0', ('self', 'src'), 'split_and_scatter/derivatives.yaml:38', (Saved('self_sym_sizes', 'value', needed_by=('self', 'src'), expression='self.array.shape'), Saved('self_sym_storage_offset', 'value', needed_by=('self', 'src'), expression='self.storage_offset()'), Saved('self_sym_strides', 'value', needed_by=('self', 'src'), expression='self.stride()'), Saved('size', 'value', needed_by=('self', 'src')), Saved('stride', 'value', needed_by=('self', 'src')), Saved('storage_offset', 'value', needed_by=('self', 'src'))), (
-        Gradient('self', 'as_strided_scatter_backward(k, grad, node._self_sym_sizes, node._self_sym_strides, node._self_sym_storage_offset, node._size, node._stride, node._storage_offset)'),
-        Gradient('src', 'as_strided_scatter_src_backward(k, grad, node._self_sym_sizes, node._self_sym_strides, node._self_sym_storage_offset, node._size, node._stride, node._storage_offset)'),), (
-        Tangent(0, 'expression', 'as_strided_scatter_jvp(k, self_t, src_t, self_p.array.shape, self_p.stride(), self_p.storage_offset(), size, stride, storage_offset)', 'self_t src_t self_p size stride storage_offset'),)),
+        Gradient('self', 'as_strided_scatter_backward(k, grad, (node._self_sym_sizes, node._self_sym_strides, node._self_sym_storage_offset), (node._size, node._stride, node._storage_offset))'),
+        Gradient('src', 'as_strided_scatter_src_backward(k, grad, (node._self_sym_sizes, node._self_sym_strides, node._self_sym_storage_offset), (node._size, node._stride, node._storage_offset))'),), (
+        Tangent(0, 'expression', 'as_strided_scatter_jvp(k, self_t, src_t, (self_p.array.shape, self_p.stride(), self_p.storage_offset()), (size, stride, storage_offset))', 'self_t src_t self_p size stride storage_offset'),)),
 ), globals())
 """One row per operator; in-place variants use that of their functional operator."""

@@ -210,6 +210,4 @@ def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Any:
     return F.contiguous(F.permute(made, (2, 0, 1)))
 
 
-def native_channel_shuffle(self: Tensor, groups: int) -> Any:
-    """Return the channels dealt out to `groups` in turn."""
-    return F.channel_shuffle(self, groups)
+native_channel_shuffle = F.channel_shuffle

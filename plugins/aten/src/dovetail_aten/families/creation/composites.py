@@ -23,13 +23,7 @@ from ...typing import Tensor
 
 
 def zeros_like(
-    self: Any,
-    *,
-    dtype: Any = None,
-    layout: Layout | None = None,
-    device: Any = None,
-    pin_memory: object = None,
-    memory_format: Any = None,
+    self: Any, *, dtype: Any = None, device: Any = None, memory_format: Any = None, **options: Any
 ) -> Any:
     """Return zeros in the shape of `self`; dtype and device default to its own."""
     if in_c_order(self, memory_format):
@@ -38,13 +32,7 @@ def zeros_like(
 
 
 def ones_like(
-    self: Any,
-    *,
-    dtype: Any = None,
-    layout: Layout | None = None,
-    device: Any = None,
-    pin_memory: object = None,
-    memory_format: Any = None,
+    self: Any, *, dtype: Any = None, device: Any = None, memory_format: Any = None, **options: Any
 ) -> Any:
     """Return ones in the shape of `self`; dtype and device default to its own."""
     if in_c_order(self, memory_format):
@@ -57,10 +45,9 @@ def full_like(
     fill_value: Any,
     *,
     dtype: Any = None,
-    layout: Layout | None = None,
     device: Any = None,
-    pin_memory: object = None,
     memory_format: Any = None,
+    **options: Any,
 ) -> Any:
     """Return a tensor full of `fill_value` in the shape of `self`; dtype and device default to its
     own.
@@ -72,26 +59,14 @@ def full_like(
 
 
 def new_zeros(
-    self: Any,
-    size: Sequence[int],
-    *,
-    dtype: Any = None,
-    layout: Layout | None = None,
-    device: Any = None,
-    pin_memory: object = None,
+    self: Any, size: Sequence[int], *, dtype: Any = None, device: Any = None, **options: Any
 ) -> Any:
     """Return zeros of shape `size`; dtype and device default to those of `self`."""
     return F.zeros(size, dtype=dtype or self.dtype, device=device or self.device)
 
 
 def new_ones(
-    self: Any,
-    size: Sequence[int],
-    *,
-    dtype: Any = None,
-    layout: Layout | None = None,
-    device: Any = None,
-    pin_memory: object = None,
+    self: Any, size: Sequence[int], *, dtype: Any = None, device: Any = None, **options: Any
 ) -> Any:
     """Return ones of shape `size`; dtype and device default to those of `self`."""
     return F.ones(size, dtype=dtype or self.dtype, device=device or self.device)
@@ -103,9 +78,8 @@ def new_full(
     fill_value: Any,
     *,
     dtype: Any = None,
-    layout: Layout | None = None,
     device: Any = None,
-    pin_memory: object = None,
+    **options: Any,
 ) -> Any:
     """Return a tensor of shape `size` full of `fill_value`; dtype and device default to those of
     `self`.
@@ -114,13 +88,7 @@ def new_full(
 
 
 def new_empty(
-    self: Any,
-    size: Sequence[int],
-    *,
-    dtype: Any = None,
-    layout: Layout | None = None,
-    device: Any = None,
-    pin_memory: object = None,
+    self: Any, size: Sequence[int], *, dtype: Any = None, device: Any = None, **options: Any
 ) -> Any:
     """Return an uninitialised tensor of shape `size`; dtype and device default to those of
     `self`.
@@ -134,9 +102,8 @@ def new_empty_strided(
     stride: Sequence[int],
     *,
     dtype: Any = None,
-    layout: Layout | None = None,
     device: Any = None,
-    pin_memory: object = None,
+    **options: Any,
 ) -> Any:
     """Return an uninitialised tensor of shape `size` with the strides `stride`; dtype and device
     default to those of `self`.
@@ -205,14 +172,8 @@ def to_dtype_layout(
     """
     if layout is not None:
         check_layout("to", layout)
-    return to_device(
-        self,
-        self.device if device is None else device,
-        self.dtype if dtype is None else dtype,
-        non_blocking,
-        copy,
-        memory_format,
-    )
+    own = self.device if device is None else device, self.dtype if dtype is None else dtype
+    return to_device(self, *own, non_blocking, copy, memory_format)
 
 
 def in_c_order(like: Tensor, memory_format: MemoryFormat | None) -> bool:

@@ -100,18 +100,6 @@ def _statistics(input: Tensor, running_mean: Any, running_var: Any) -> list[Any]
     ]
 
 
-def batch_norm_without_statistics(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> Any:
-    """Return `native_batch_norm` without running statistics."""
-    return native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
-
-
 def batch_norm_no_training(
     input: Tensor,
     weight: Tensor | None,
@@ -132,32 +120,22 @@ def batch_norm_no_training(
     )[:3]
 
 
+def batch_norm_without_statistics(input: Tensor, weight: Any, bias: Any, *options: Any) -> Any:
+    """Return `native_batch_norm` without running statistics."""
+    return native_batch_norm(input, weight, bias, None, None, *options)
+
+
 def batch_norm_with_update(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor,
-    running_var: Tensor,
-    momentum: float,
-    eps: float,
+    input: Tensor, weight: Any, bias: Any, mean: Any, var: Any, *options: Any
 ) -> Any:
     """Return `native_batch_norm` in training, and an empty reserve."""
-    made = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    made = native_batch_norm(input, weight, bias, mean, var, True, *options)
     return (*made, F.new_empty(input, (0,), dtype=uint8))
 
 
-def batch_norm_no_update(
-    input: Tensor,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
-    momentum: float,
-    eps: float,
-) -> Any:
+def batch_norm_no_update(input: Tensor, *options: Any) -> Any:
     """Return `native_batch_norm` in evaluation, and an empty reserve."""
-    made = batch_norm_no_training(input, weight, bias, running_mean, running_var, momentum, eps)
-    return (*made, F.new_empty(input, (0,), dtype=uint8))
+    return (*batch_norm_no_training(input, *options), F.new_empty(input, (0,), dtype=uint8))
 
 
 def instance_norm(

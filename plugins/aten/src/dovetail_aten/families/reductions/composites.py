@@ -103,9 +103,7 @@ def msort(self: Tensor) -> Any:
     return F.sort(self, 0)[0]
 
 
-def argwhere(self: Tensor) -> Any:
-    """Return the indices of the nonzero elements, one in each row."""
-    return F.nonzero(self)
+argwhere = F.nonzero
 
 
 def nonzero_numpy(self: Tensor) -> Any:

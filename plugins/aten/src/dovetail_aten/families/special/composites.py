@@ -23,21 +23,13 @@ def polygamma_(self: Any, n: int) -> Any:
     return F.copy_(self, result)
 
 
-def special_round(self: Any, *, decimals: int = 0) -> Any:
-    """Return the nearest multiples of ``10 ** -decimals``."""
-    return F.round(self, decimals=decimals)
-
-
-def special_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
-    """Return the exponentials along `dim`, which sum up to 1."""
-    return F.softmax(self, dim, dtype)
-
-
 def special_log_softmax(self: Any, dim: int, *, dtype: Any = None) -> Any:
     """Return the logarithms of softmax along `dim`."""
     return F.log_softmax(self, dim, dtype)
 
 
+special_round = F.round
+special_softmax = F.softmax
 special_expit = F.sigmoid
 special_exp2 = F.exp2
 special_expm1 = F.expm1

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...derivative_helpers.strided_places import Geometry, Part, strided_places
 from ...kernel_support.geometry.memory_layout import contiguous_strides
-from ...kernel_support.geometry.view_bounds import extent, shares_places
+from ...kernel_support.geometry.view_bounds import shares_places
 from ...typing import Namespace, Tensor, TensorLike
 
 TENSORS_ONLY = frozenset(
@@ -43,40 +44,34 @@ def block_diag_backward(
 
 def as_strided_scatter_jvp(
     k: Namespace,
-    tangent: object,
+    tangent: Tensor,
     written: object,
-    sizes: Sequence[int],
-    strides: Sequence[int],
-    offset: int,
-    size: Sequence[int],
-    stride: Sequence[int],
-    storage_offset: int | None,
+    whole: Geometry,
+    part: Part,
 ) -> Any:
     """Return the tangent of the copy: `tangent`, but `written` at the places of memory that are
     written.
     """
+    sizes, size = whole[0], part[0]
     if 0 in sizes or 0 in size:
         return k.clone(tangent)
-    own, part, length = _places(k, tangent, sizes, strides, offset, size, stride, storage_offset)
+    own, taken, length = _places(k, tangent, whole, part)
     memory = k.index_put(k.new_zeros(tangent, (length,)), [own], k.reshape(tangent, (-1,)))
-    memory = k.index_put(memory, [part], k.reshape(written, (-1,)))
+    memory = k.index_put(memory, [taken], k.reshape(written, (-1,)))
     return k.reshape(k.index_select(memory, 0, own), sizes)
 
 
 def as_strided_scatter_backward(
     k: Namespace,
     grad: Tensor,
-    sizes: Sequence[int],
-    strides: Sequence[int],
-    offset: int,
-    size: Sequence[int],
-    stride: Sequence[int],
-    storage_offset: int | None,
+    whole: Geometry,
+    part: Part,
 ) -> Any:
     """Return the gradient of the tensor: `grad`, but 0 at the places of memory that are written."""
+    sizes, size = whole[0], part[0]
     if 0 in sizes or 0 in size:
         return grad
-    own, written, length = _places(k, grad, sizes, strides, offset, size, stride, storage_offset)
+    own, written, length = _places(k, grad, whole, part)
     kept = k.index_put(k.new_ones(grad, (length,)), [written], k.new_zeros(grad, written.shape))
     return k.mul(grad, k.reshape(k.index_select(kept, 0, own), sizes))
 
@@ -84,39 +79,20 @@ def as_strided_scatter_backward(
 def as_strided_scatter_src_backward(
     k: Namespace,
     grad: Tensor,
-    sizes: Sequence[int],
-    strides: Sequence[int],
-    offset: int,
-    size: Sequence[int],
-    stride: Sequence[int],
-    storage_offset: int | None,
+    whole: Geometry,
+    part: Part,
 ) -> Any:
     """Return the gradient of what is written: `grad` at the places of memory that it goes to."""
+    sizes, size = whole[0], part[0]
     if 0 in sizes or 0 in size:
         return k.new_zeros(grad, size)
-    own, written, length = _places(k, grad, sizes, strides, offset, size, stride, storage_offset)
+    own, written, length = _places(k, grad, whole, part)
     memory = k.index_put(k.new_zeros(grad, (length,)), [own], k.reshape(grad, (-1,)))
     return k.reshape(k.index_select(memory, 0, written), size)
 
 
-def _places(
-    k: Namespace,
-    grad: Any,
-    sizes: Sequence[int],
-    strides: Sequence[int],
-    offset: int,
-    size: Sequence[int],
-    stride: Sequence[int],
-    storage_offset: int | None,
-) -> tuple[Any, Any, int]:
-    """Return where in memory the elements of a tensor lie, where those of its part, and how much
-    memory holds both.
-    """
-    if shares_places(sizes, strides):  # then a contiguous copy was written to
-        strides, offset = contiguous_strides(sizes), 0
-    begin = 0 if storage_offset is None else storage_offset - offset
-    low = min(0, begin)
-    length = max(extent(sizes, strides), begin + extent(size, stride)) - low
-    places = k.arange(length, device=grad.device)
-    own = k.reshape(k.as_strided(places, sizes, strides, -low), (-1,))
-    return own, k.reshape(k.as_strided(places, size, stride, begin - low), (-1,)), length
+def _places(k: Namespace, like: Tensor, whole: Geometry, part: Part) -> tuple[Any, Any, int]:
+    """Return `strided_places` in what is written to: a contiguous copy if elements share places."""
+    if shares_places(*whole[:2]):
+        whole = whole[0], contiguous_strides(whole[0]), 0
+    return strided_places(k, like, whole, part)

@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail_kernel import DeviceLike
 
-from ...kernel_support.geometry.view_bounds import extent
+from ...derivative_helpers.strided_places import Geometry, Part, strided_places
 from ...typing import Namespace, TensorLike
 
 TENSORS_ONLY = frozenset(
@@ -111,12 +111,8 @@ def as_strided_jvp(
     tangent: Any,
     own: int,
     own_strides: Sequence[int],
-    offset: int,
-    sizes: Sequence[int],
-    strides: Sequence[int],
-    size: Sequence[int],
-    stride: Sequence[int],
-    storage_offset: int | None,
+    whole: Geometry,
+    part: Part,
 ) -> Any:
     """Return the tangent of as_strided, a view of the given one, which begins at `own` in its
     memory where the primal begins at `offset`.
@@ -127,6 +123,7 @@ def as_strided_jvp(
         For places before the first element of all that has a tangent, and for a primal whose
         elements share places where those of the tangent do not.
     """
+    (sizes, strides, offset), (size, stride, storage_offset) = whole, part
     steps = zip(sizes, strides, own_strides, strict=True)
     if any([length > 1 and step != own_step for length, step, own_step in steps]):
         raise RuntimeError(
@@ -146,25 +143,17 @@ def as_strided_jvp(
 def as_strided_backward(
     k: Namespace,
     grad: Any,
-    sizes: Sequence[int],
-    strides: Sequence[int],
-    offset: int,
-    size: Sequence[int],
-    stride: Sequence[int],
-    storage_offset: int | None,
+    whole: Geometry,
+    part: Part,
 ) -> Any:
     """Return the gradient of as_strided: the sum for every place of the input's memory, divided
     among the elements at that place.
     """
-    if 0 in sizes or 0 in size:
+    sizes = whole[0]
+    if 0 in sizes or 0 in part[0]:
         return k.new_zeros(grad, sizes)
-    begin = 0 if storage_offset is None else storage_offset - offset
-    low = min(0, begin)
-    length = max(extent(sizes, strides), begin + extent(size, stride)) - low
-    places = k.arange(length, device=grad.device)
-    taken = k.reshape(k.as_strided(places, size, stride, begin - low), (-1,))
+    own, taken, length = strided_places(k, grad, whole, part)
     flat = k.index_add(k.new_zeros(grad, (length,)), 0, taken, k.reshape(grad, (-1,)))
-    own = k.reshape(k.as_strided(places, sizes, strides, -low), (-1,))
     shared = k.index_add(k.new_zeros(grad, (length,)), 0, own, k.new_ones(grad, own.shape))
     return k.reshape(k.div(k.index_select(flat, 0, own), k.index_select(shared, 0, own)), sizes)
 

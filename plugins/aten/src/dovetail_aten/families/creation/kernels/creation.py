@@ -147,78 +147,66 @@ class Creation(Family):
 
     @operator("new_full")
     def new_full(
-        self,
-        x: Array,
-        size: Sequence[int],
-        fill_value: Scalar,
-        *,
-        dtype: Native = None,
-        **options: Any,
+        self, x: Array, size: Sequence[int], fill_value: Any, *, dtype: Any = None, **options: Any
     ) -> Any:
         """Return a new array of `size`, in the dtype of `x`, full of `fill_value`."""
-        dtype = dtype or x.dtype
-        return self._filled(check_size(size, dtype.itemsize), fill_value, dtype)
+        return self.full(size, fill_value, dtype=dtype or x.dtype)
 
     @operator("empty_like")
     def empty_like(
         self, x: Array, *, dtype: Native = None, memory_format: Format = None, **options: Any
     ) -> Any:
         """Return a new uninitialised array like `x`, in its order of strides."""
-        if not (memory_format is None or memory_format is preserve_format):
-            return self._in_format(
-                self.capabilities.empty, x.shape, dtype or x.dtype, memory_format
-            )
+
+        def make(shape: Sequence[int], dtype: NativeDtype) -> Any:
+            return self.capabilities.empty(shape, dtype)
+
+        return self._like(make, self.xp.empty_like, x, dtype, memory_format)
+
+    def _like(
+        self, make: Callable[..., Any], like: Callable[..., Any], x: Array, dtype: Any, form: Format
+    ) -> Any:
+        """Return an array in the shape of `x`: by `make`, or by `like` where its strides count."""
+        if not (form is None or form is preserve_format):
+            return self._in_format(make, x.shape, dtype or x.dtype, form)
         if self.capabilities.is_contiguous(x):
-            return self.capabilities.empty(x.shape, dtype or x.dtype)
-        return self.xp.empty_like(x, dtype=dtype, order=_order_like(x))
+            return make(x.shape, dtype=dtype or x.dtype)
+        return like(x, dtype=dtype, order=_order_like(x))
 
     @operator("zeros_like")
     def zeros_like(
         self, x: Array, *, dtype: Native = None, memory_format: Format = None, **options: Any
     ) -> Any:
         """Return a new array like `x` full of 0."""
-        xp = self.xp
-        if not (memory_format is None or memory_format is preserve_format):
-            return self._in_format(xp.zeros, x.shape, dtype or x.dtype, memory_format)
-        if self.capabilities.is_contiguous(x):
-            return xp.zeros(x.shape, dtype=dtype or x.dtype)
-        return xp.zeros_like(x, dtype=dtype, order=_order_like(x))
+        return self._like(self.xp.zeros, self.xp.zeros_like, x, dtype, memory_format)
 
     @operator("ones_like")
     def ones_like(
         self, x: Array, *, dtype: Native = None, memory_format: Format = None, **options: Any
     ) -> Any:
         """Return a new array like `x` full of 1."""
-        xp = self.xp
-        if not (memory_format is None or memory_format is preserve_format):
-            return self._in_format(xp.ones, x.shape, dtype or x.dtype, memory_format)
-        if self.capabilities.is_contiguous(x):
-            return xp.ones(x.shape, dtype=dtype or x.dtype)
-        return xp.ones_like(x, dtype=dtype, order=_order_like(x))
+        return self._like(self.xp.ones, self.xp.ones_like, x, dtype, memory_format)
 
     @operator("new_zeros")
     def new_zeros(
         self, x: Array, size: Sequence[int], *, dtype: Native = None, **options: Any
     ) -> Any:
         """Return a new array of `size`, in the dtype of `x`, full of 0."""
-        dtype = dtype or x.dtype
-        return self.xp.zeros(check_size(size, dtype.itemsize), dtype=dtype)
+        return self.zeros(size, dtype=dtype or x.dtype)
 
     @operator("new_ones")
     def new_ones(
         self, x: Array, size: Sequence[int], *, dtype: Native = None, **options: Any
     ) -> Any:
         """Return a new array of `size`, in the dtype of `x`, full of 1."""
-        dtype = dtype or x.dtype
-        return self.xp.ones(check_size(size, dtype.itemsize), dtype=dtype)
+        return self.ones(size, dtype=dtype or x.dtype)
 
     @operator("new_empty")
     def new_empty(
         self, x: Array, size: Sequence[int], *, dtype: Native = None, **options: Any
     ) -> Any:
         """Return a new uninitialised array of `size`, in the dtype of `x`."""
-        dtype = dtype or x.dtype
-        return self.capabilities.empty(check_size(size, dtype.itemsize), dtype)
+        return self.empty(size, dtype=dtype or x.dtype)
 
     def _progression(self, start: Any, step: Any, length: int, dtype: NativeDtype) -> Any:
         """Return start + i * step, computed in double or int64 precision."""
@@ -253,24 +241,26 @@ class Creation(Family):
             start, step, range_length(start, end, step, self.dtypes[dtype]), dtype
         )
 
-    @operator("arange")
-    def arange(self, end: Scalar, *, dtype: Native = None, **options: Any) -> Any:
-        """Return the numbers 0, 1, … before `end`."""
-        return self._range(0, end, 1, dtype)
-
-    @operator("arange.start")
-    def arange_start(
-        self, start: Scalar, end: Scalar, *, dtype: Native = None, **options: Any
-    ) -> Any:
-        """Return the numbers `start`, ``start + 1``, … before `end`."""
-        return self._range(start, end, 1, dtype)
-
-    @operator("arange.start_step")
-    def arange_step(
-        self, start: Scalar, end: Scalar, step: Scalar = 1, *, dtype: Native = None, **options: Any
-    ) -> Any:
-        """Return the numbers `start`, ``start + step``, … before `end`."""
+    @operator("arange", "arange.start", "arange.start_step")
+    def arange(self, *bounds: Scalar, dtype: Native = None, **options: Any) -> Any:
+        """Return the numbers ``start``, ``start + step``, … before ``end``. `bounds` are the end,
+        start and end, or all three; the others are 0 and 1.
+        """
+        start, end, step = (*bounds, 1)[:3] if len(bounds) > 1 else (0, *bounds, 1)
         return self._range(start, end, step, dtype)
+
+    def _dtype_of_steps(self, name: str, start: Any, end: Any, steps: int, dtype: Any) -> Any:
+        """Return the dtype of evenly spaced numbers: `dtype`, or what the ends need."""
+        if steps < 0:
+            raise RuntimeError(f"number of steps must be non-negative, but got {steps}")
+        if dtype is None:
+            category = max(2, scalar_category(start), scalar_category(end))
+            return self.native_dtypes[scalar_dtype(category)]
+        if self.dtypes[dtype] is bool_:
+            raise NotImplementedError(
+                f"\"{name}_cpu\" not implemented for 'Bool'. Ask for a number dtype."
+            )
+        return dtype
 
     @operator("linspace")
     def linspace(
@@ -278,16 +268,7 @@ class Creation(Family):
     ) -> Any:
         """Return `steps` numbers at equal distances from `start` to `end`, both exact."""
         xp = self.xp
-        if steps < 0:
-            raise RuntimeError(f"number of steps must be non-negative, but got {steps}")
-        if dtype is None:
-            dtype = self.native_dtypes[
-                scalar_dtype(max(2, scalar_category(start), scalar_category(end)))
-            ]
-        if self.dtypes[dtype] is bool_:
-            raise NotImplementedError(
-                "\"linspace_cpu\" not implemented for 'Bool'. Ask for a number dtype."
-            )
+        dtype = self._dtype_of_steps("linspace", start, end, steps, dtype)
         check_bounds("linspace", start, end, self.dtypes[dtype])
         check_size((steps,), max(dtype.itemsize, 8))  # computed in double precision
         wide = xp.complex128 if self.dtypes[dtype].category == COMPLEX else xp.float64
@@ -312,16 +293,7 @@ class Creation(Family):
     ) -> Any:
         """Return `base` to the power of numbers at equal distances from `start` to `end`."""
         xp = self.xp
-        if steps < 0:
-            raise RuntimeError(f"number of steps must be non-negative, but got {steps}")
-        if dtype is None:
-            dtype = self.native_dtypes[
-                scalar_dtype(max(2, scalar_category(start), scalar_category(end)))
-            ]
-        if self.dtypes[dtype] is bool_:
-            raise NotImplementedError(
-                "\"logspace_cpu\" not implemented for 'Bool'. Ask for a number dtype."
-            )
+        dtype = self._dtype_of_steps("logspace", start, end, steps, dtype)
         wide = self.native_dtypes[complex128 if self.dtypes[dtype].category == COMPLEX else float64]
         exponents = self.linspace(start, end, steps, dtype=wide)
         return xp.power(xp.full_like(exponents, base), exponents).astype(dtype)

@@ -92,34 +92,13 @@ def fft_hfftn(self: Tensor, s: object = None, dim: object = None, norm: str | No
     return F._fft_c2r(F.conj(x), dims, _normalization(norm, True), size)
 
 
-def fft_fft2(self: Any, s: object = None, dim: object = (-2, -1), norm: str | None = None) -> Any:
-    """Return the discrete Fourier transform along two dimensions."""
-    return fft_fftn(self, s, dim, norm)
-
-
-def fft_ifft2(self: Any, s: object = None, dim: object = (-2, -1), norm: str | None = None) -> Any:
-    """Return the inverse of `fft_fft2` along two dimensions."""
-    return fft_ifftn(self, s, dim, norm)
-
-
-def fft_rfft2(self: Any, s: object = None, dim: object = (-2, -1), norm: str | None = None) -> Any:
-    """Return the half of the transform of real numbers that says all, along two dimensions."""
-    return fft_rfftn(self, s, dim, norm)
-
-
-def fft_irfft2(self: Any, s: object = None, dim: object = (-2, -1), norm: str | None = None) -> Any:
-    """Return the real numbers of which `fft_rfft2` gives `self`, along two dimensions."""
-    return fft_irfftn(self, s, dim, norm)
-
-
-def fft_hfft2(self: Any, s: object = None, dim: object = (-2, -1), norm: str | None = None) -> Any:
-    """Return the real transform of numbers of which `self` is half, along two dimensions."""
-    return fft_hfftn(self, s, dim, norm)
-
-
-def fft_ihfft2(self: Any, s: object = None, dim: object = (-2, -1), norm: str | None = None) -> Any:
-    """Return half of the inverse transform of real numbers along two dimensions."""
-    return fft_ihfftn(self, s, dim, norm)
+# Two dimensions are the default of the schemas alone.
+fft_fft2 = fft_fftn
+fft_ifft2 = fft_ifftn
+fft_rfft2 = fft_rfftn
+fft_irfft2 = fft_irfftn
+fft_hfft2 = fft_hfftn
+fft_ihfft2 = fft_ihfftn
 
 
 def fft_fftshift(self: Tensor, dim: object = None) -> Any:

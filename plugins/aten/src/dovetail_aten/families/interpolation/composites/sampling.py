@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
@@ -13,7 +13,7 @@ Sizes = Sequence[int] | None
 Factors = Sequence[float] | None
 
 
-def _sizes_and_scales(input: Tensor, sizes: Sizes, factors: Factors) -> tuple[Any, Any]:
+def _sizes_and_scales(input: Tensor, sizes: Sizes, factors: Any) -> tuple[Any, Any]:
     """Return the sizes of the result, and the factors or None for each."""
     spatial = tuple(input.shape[2:])
     if (sizes is None) == (factors is None):
@@ -33,85 +33,28 @@ def _sizes_and_scales(input: Tensor, sizes: Sizes, factors: Factors) -> tuple[An
     ), tuple(factors)
 
 
-def upsample_nearest1d_vec(input: Tensor, output_size: Sizes, scale_factors: Factors) -> Any:
-    """Return `upsample_nearest1d`."""
-    sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
-    return F.upsample_nearest1d(input, sizes, *scales)
+def _of_sizes_or_scales(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the composite that calls `function` with the sizes of the result and the scales, of
+    which its caller gives one; what stands between them in the schema is handed on.
+    """
+
+    def sampled(input: Tensor, output_size: Sizes, *options: bool | Factors) -> Any:
+        *own, scale_factors = options
+        sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
+        return function(input, sizes, *own, *scales)
+
+    return sampled
 
 
-def upsample_nearest2d_vec(input: Tensor, output_size: Sizes, scale_factors: Factors) -> Any:
-    """Return `upsample_nearest2d`."""
-    sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
-    return F.upsample_nearest2d(input, sizes, *scales)
-
-
-def upsample_nearest3d_vec(input: Tensor, output_size: Sizes, scale_factors: Factors) -> Any:
-    """Return `upsample_nearest3d`."""
-    sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
-    return F.upsample_nearest3d(input, sizes, *scales)
-
-
-def upsample_nearest_exact1d_vec(input: Tensor, output_size: Sizes, scale_factors: Factors) -> Any:
-    """Return `_upsample_nearest_exact1d`."""
-    sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
-    return F._upsample_nearest_exact1d(input, sizes, *scales)
-
-
-def upsample_nearest_exact2d_vec(input: Tensor, output_size: Sizes, scale_factors: Factors) -> Any:
-    """Return `_upsample_nearest_exact2d`."""
-    sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
-    return F._upsample_nearest_exact2d(input, sizes, *scales)
-
-
-def upsample_nearest_exact3d_vec(input: Tensor, output_size: Sizes, scale_factors: Factors) -> Any:
-    """Return `_upsample_nearest_exact3d`."""
-    sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
-    return F._upsample_nearest_exact3d(input, sizes, *scales)
-
-
-def upsample_linear1d_vec(
-    input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Factors
-) -> Any:
-    """Return `upsample_linear1d`."""
-    sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
-    return F.upsample_linear1d(input, sizes, align_corners, *scales)
-
-
-def upsample_bilinear2d_vec(
-    input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Factors
-) -> Any:
-    """Return `upsample_bilinear2d`."""
-    sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
-    return F.upsample_bilinear2d(input, sizes, align_corners, *scales)
-
-
-def upsample_trilinear3d_vec(
-    input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Factors
-) -> Any:
-    """Return `upsample_trilinear3d`."""
-    sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
-    return F.upsample_trilinear3d(input, sizes, align_corners, *scales)
-
-
-def upsample_bicubic2d_vec(
-    input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Factors
-) -> Any:
-    """Return `upsample_bicubic2d`."""
-    sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
-    return F.upsample_bicubic2d(input, sizes, align_corners, *scales)
-
-
-def upsample_bilinear2d_aa_vec(
-    input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Factors
-) -> Any:
-    """Return `_upsample_bilinear2d_aa`."""
-    sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
-    return F._upsample_bilinear2d_aa(input, sizes, align_corners, *scales)
-
-
-def upsample_bicubic2d_aa_vec(
-    input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Factors
-) -> Any:
-    """Return `_upsample_bicubic2d_aa`."""
-    sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
-    return F._upsample_bicubic2d_aa(input, sizes, align_corners, *scales)
+upsample_nearest1d_vec = _of_sizes_or_scales(F.upsample_nearest1d)
+upsample_nearest2d_vec = _of_sizes_or_scales(F.upsample_nearest2d)
+upsample_nearest3d_vec = _of_sizes_or_scales(F.upsample_nearest3d)
+upsample_nearest_exact1d_vec = _of_sizes_or_scales(F._upsample_nearest_exact1d)
+upsample_nearest_exact2d_vec = _of_sizes_or_scales(F._upsample_nearest_exact2d)
+upsample_nearest_exact3d_vec = _of_sizes_or_scales(F._upsample_nearest_exact3d)
+upsample_linear1d_vec = _of_sizes_or_scales(F.upsample_linear1d)
+upsample_bilinear2d_vec = _of_sizes_or_scales(F.upsample_bilinear2d)
+upsample_trilinear3d_vec = _of_sizes_or_scales(F.upsample_trilinear3d)
+upsample_bicubic2d_vec = _of_sizes_or_scales(F.upsample_bicubic2d)
+upsample_bilinear2d_aa_vec = _of_sizes_or_scales(F._upsample_bilinear2d_aa)
+upsample_bicubic2d_aa_vec = _of_sizes_or_scales(F._upsample_bicubic2d_aa)

@@ -11,17 +11,16 @@ from dovetail_kernel import warn_user_once
 from ....typing import Tensor
 from ..kernels.factor_checks import check_lu_solve, check_ormqr, check_reflections
 from ..kernels.matrix_checks import check_old_system, check_square, refuse_dtypes
+from .linear_systems import refusing_failures
 
 
 def _adjoint(x: Any) -> Any:
     return F.conj(F.transpose(x, -2, -1))
 
 
-def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Any:
-    """Return the triangular factor of positive-definite matrices."""
-    factor, info = F.linalg_cholesky_ex(self, upper=upper)
-    F._linalg_check_errors(info, "linalg.cholesky", is_matrix=self.ndim == 2)
-    return factor
+linalg_cholesky = refusing_failures(F.linalg_cholesky_ex, "linalg.cholesky")
+linalg_lu_factor = refusing_failures(F.linalg_lu_factor_ex, "torch.linalg.lu_factor")
+linalg_ldl_factor = refusing_failures(F.linalg_ldl_factor_ex, "torch.linalg.ldl_factor")
 
 
 def cholesky(self: Tensor, upper: bool = False) -> Any:
@@ -33,9 +32,7 @@ def cholesky(self: Tensor, upper: bool = False) -> Any:
     )
     check_square("cholesky", self.shape)
     refuse_dtypes("cholesky_cpu", self.dtype)
-    factor, info = F.linalg_cholesky_ex(self, upper=upper)
-    F._linalg_check_errors(info, "cholesky", is_matrix=self.ndim == 2)
-    return factor
+    return refusing_failures(F.linalg_cholesky_ex, "cholesky")(self, upper=upper)
 
 
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Any:
@@ -48,13 +45,6 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Any:
 
 
 # -- LU and LDL ------------------------------------------------------------------------------------
-
-
-def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
-    """Return both triangular factors in one matrix, and the rows that were exchanged."""
-    lu, pivots, info = F.linalg_lu_factor_ex(A, pivot=pivot)
-    F._linalg_check_errors(info, "torch.linalg.lu_factor", is_matrix=A.ndim == 2)
-    return lu, pivots
 
 
 def _lu_with_info(self: Tensor, pivot: bool = True, check_errors: bool = True) -> Any:
@@ -115,13 +105,6 @@ def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Any:
         "lu_solve(B, LU, pivots) is linalg.lu_solve(LU, pivots, B).",
     )
     return F.linalg_lu_solve(LU_data, LU_pivots, self)
-
-
-def linalg_ldl_factor(self: Tensor, *, hermitian: bool = False) -> Any:
-    """Return the factors of symmetric or Hermitian matrices in one matrix, and the pivots."""
-    ld, pivots, info = F.linalg_ldl_factor_ex(self, hermitian=hermitian)
-    F._linalg_check_errors(info, "torch.linalg.ldl_factor", is_matrix=self.ndim == 2)
-    return ld, pivots
 
 
 def triangular_solve(
@@ -196,9 +179,7 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Any:
     return F.sub(ones, F.matmul(vectors, kept))
 
 
-def orgqr(self: Tensor, input2: Tensor) -> Any:
-    """Return the first columns of the product of Householder reflections."""
-    return F.linalg_householder_product(self, input2)
+orgqr = F.linalg_householder_product
 
 
 def ormqr(

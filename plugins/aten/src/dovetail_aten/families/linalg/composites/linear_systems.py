@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
@@ -40,28 +40,23 @@ def _linalg_check_errors(info: Tensor, api_name: str, *, is_matrix: bool) -> Non
         raise failure(api_name, _REASONS[api_name], infos, shape)
 
 
-def linalg_inv(A: Tensor) -> Any:
-    """Return the inverses of square matrices."""
-    made, info = F.linalg_inv_ex(A)
-    F._linalg_check_errors(info, "linalg.inv", is_matrix=A.ndim == 2)
-    return made
+def refusing_failures(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return what calls a function of matrices that returns LAPACK's info last, and returns its
+    other results, or raises the error of `name` if a matrix failed.
+    """
+
+    def checked(A: Tensor, *operands: object, **options: object) -> Any:
+        *made, info = function(A, *operands, **options)
+        F._linalg_check_errors(info, name, is_matrix=A.ndim == 2)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    return checked
 
 
-def inverse(self: Tensor) -> Any:
-    """Return the inverses of square matrices."""
-    return F.linalg_inv(self)
-
-
-def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Any:
-    """Return the solutions X of ``A X = B``, or of ``X A = B``."""
-    made, info = F.linalg_solve_ex(A, B, left=left)
-    F._linalg_check_errors(info, "torch.linalg.solve", is_matrix=A.ndim == 2)
-    return made
-
-
-def det(self: Tensor) -> Any:
-    """Return the determinants."""
-    return F.linalg_det(self)
+linalg_inv = refusing_failures(F.linalg_inv_ex, "linalg.inv")
+linalg_solve = refusing_failures(F.linalg_solve_ex, "torch.linalg.solve")
+inverse = F.linalg_inv
+det = F.linalg_det
 
 
 def slogdet(self: Tensor) -> Any:

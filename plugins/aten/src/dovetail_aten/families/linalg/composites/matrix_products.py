@@ -17,10 +17,8 @@ from ....kernel_support.dims import wrap_dim
 from ....typing import Tensor
 from ..kernels.matrix_checks import check_inexact, check_square, check_trace
 
-
-def linalg_matmul(self: Tensor, other: Tensor) -> Any:
-    """Return the matrix product."""
-    return F.matmul(self, other)
+linalg_matmul = F.matmul
+matrix_power = F.linalg_matrix_power
 
 
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
@@ -224,11 +222,6 @@ def linalg_matrix_power(self: Tensor, n: int) -> Any:
         if not n:
             return made
         square = F.matmul(square, square)
-
-
-def matrix_power(self: Tensor, n: int) -> Any:
-    """Return square matrices raised to a whole power."""
-    return F.linalg_matrix_power(self, n)
 
 
 # -- outer products that are added -----------------------------------------------------------------

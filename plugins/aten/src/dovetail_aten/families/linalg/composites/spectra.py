@@ -8,20 +8,14 @@ from dovetail_aten._generated import functions as F
 
 from ....typing import Tensor
 
-
-def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
-    """Return eigenvalues and eigenvectors of symmetric or Hermitian matrices."""
-    return F._linalg_eigh(self, UPLO)
+linalg_eigh = F._linalg_eigh
+linalg_svd = F._linalg_svd
+matrix_exp = F.linalg_matrix_exp
 
 
 def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Any:
     """Return the eigenvalues of symmetric or Hermitian matrices."""
     return F._linalg_eigh(self, UPLO, False)[0]
-
-
-def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
-    """Return left singular vectors, singular values and right singular vectors."""
-    return F._linalg_svd(A, full_matrices, driver=driver)
 
 
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Any:
@@ -57,8 +51,3 @@ def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
         )
     u, values, vh = F._linalg_svd(self, not some)
     return u, values, F.conj(F.transpose(vh, -2, -1))
-
-
-def matrix_exp(self: Tensor) -> Any:
-    """Return the matrix exponentials."""
-    return F.linalg_matrix_exp(self)

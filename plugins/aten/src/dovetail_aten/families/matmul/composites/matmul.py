@@ -12,7 +12,7 @@ from dovetail_kernel.keys import NOT_PLAIN
 from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 from ....composites.reshaping import reshape
-from ....typing import Scalar, Tensor
+from ....typing import Tensor
 
 _SEEN: Final = NOT_PLAIN | WRAPPED_BIT
 """Signatures of tensors whose class, mode or transform sees the operators that are called."""
@@ -132,11 +132,7 @@ def _broadcast(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...]:
     return tuple([b if a == 1 else a for a, b in zip(left, right, strict=True)])
 
 
-def sparse_addmm(
-    self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
-) -> Any:
-    """``addmm`` as sparse products call it: of strided matrices, the same."""
-    return F.addmm(self, mat1, mat2, beta=beta, alpha=alpha)
+sparse_addmm = F.addmm  # as sparse products call it: of strided matrices, the same
 
 
 def outer(self: Tensor, vec2: Tensor) -> Any:

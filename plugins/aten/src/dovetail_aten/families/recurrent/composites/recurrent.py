@@ -4,8 +4,8 @@ between layers. What the input gives to the gates is one product for the whole s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from dovetail_aten._generated import functions as F
 
@@ -16,61 +16,31 @@ from .recurrent_steps import EachStep, PackedSteps, Steps
 State = list[Any]
 
 
-def lstm_input(
-    input: Tensor,
-    hx: Sequence[Tensor],
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Any, Any, Any]:
+class Layers(NamedTuple):
+    """Parameters and structure of a network, in the order of its operators' arguments."""
+
+    params: Sequence[Tensor]
+    has_biases: bool
+    num_layers: int
+    dropout: float
+    train: bool
+    bidirectional: bool
+
+
+def lstm_input(input: Tensor, hx: Sequence[Tensor], *options: Any) -> tuple[Any, Any, Any]:
     """Return what an LSTM gives at each step of sequences, and its last hidden and cell states."""
     _check_pair(hx)
-    directions = 1 + bidirectional
-    output, (hidden, cell) = _padded(
-        lstm_step,
-        input,
-        hx,
-        params,
-        has_biases,
-        num_layers,
-        dropout,
-        train,
-        directions,
-        batch_first,
-    )
+    output, (hidden, cell) = _padded(lstm_step, input, hx, *options)
     return output, hidden, cell
 
 
 def lstm_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Sequence[Tensor],
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
+    data: Tensor, batch_sizes: Tensor, hx: Sequence[Tensor], *layers: Any
 ) -> tuple[Any, Any, Any]:
     """Return `lstm_input` of packed sequences."""
     _check_pair(hx)
     steps = PackedSteps(batch_sizes)
-    output, (hidden, cell) = _stacked(
-        lstm_step,
-        steps,
-        data,
-        hx,
-        params,
-        has_biases,
-        num_layers,
-        dropout,
-        train,
-        1 + bidirectional,
-    )
+    output, (hidden, cell) = _stacked(lstm_step, steps, data, hx, Layers(*layers))
     return output, hidden, cell
 
 
@@ -82,90 +52,42 @@ def _check_pair(hx: Sequence[Tensor]) -> None:
         )
 
 
-def gru_input(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-    """Return what a GRU gives at each step of sequences, and its last state."""
-    return _with_one_state(gru_step, *args, **kwargs)
+def _with_one_state(step: Cell) -> Callable[..., Any]:
+    """Return the function of networks with a hidden state only, over sequences of one length: it
+    returns what the cell gives at each step, and the last state.
+    """
+
+    def network(input: Tensor, hx: Tensor, *options: Any) -> tuple[Any, Any]:
+        output, (hidden,) = _padded(step, input, [hx], *options)
+        return output, hidden
+
+    return network
 
 
-def gru_data(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-    """Return `gru_input` of packed sequences."""
-    return _packed_with_one_state(gru_step, *args, **kwargs)
+def _packed_with_one_state(step: Cell) -> Callable[..., Any]:
+    """Return the function of the same networks over packed sequences."""
+
+    def network(data: Tensor, batch_sizes: Tensor, hx: Tensor, *layers: Any) -> tuple[Any, Any]:
+        steps = PackedSteps(batch_sizes)
+        output, (hidden,) = _stacked(step, steps, data, [hx], Layers(*layers))
+        return output, hidden
+
+    return network
 
 
-def rnn_tanh_input(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-    """Return what `rnn_tanh_cell` gives at each step of sequences, and the last state."""
-    return _with_one_state(tanh_step, *args, **kwargs)
+gru_input = _with_one_state(gru_step)
+gru_data = _packed_with_one_state(gru_step)
+rnn_tanh_input = _with_one_state(tanh_step)
+rnn_tanh_data = _packed_with_one_state(tanh_step)
+rnn_relu_input = _with_one_state(relu_step)
+rnn_relu_data = _packed_with_one_state(relu_step)
 
 
-def rnn_tanh_data(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-    """Return `rnn_tanh_input` of packed sequences."""
-    return _packed_with_one_state(tanh_step, *args, **kwargs)
-
-
-def rnn_relu_input(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-    """Return what `rnn_relu_cell` gives at each step of sequences, and the last state."""
-    return _with_one_state(relu_step, *args, **kwargs)
-
-
-def rnn_relu_data(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-    """Return `rnn_relu_input` of packed sequences."""
-    return _packed_with_one_state(relu_step, *args, **kwargs)
-
-
-def _with_one_state(
-    step: Cell,
-    input: Tensor,
-    hx: Any,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Any, Any]:
-    """Return the outputs and the last state of a network that has a hidden state only."""
-    directions = 1 + bidirectional
-    output, (hidden,) = _padded(
-        step, input, [hx], params, has_biases, num_layers, dropout, train, directions, batch_first
-    )
-    return output, hidden
-
-
-def _packed_with_one_state(
-    step: Cell,
-    data: Any,
-    batch_sizes: Any,
-    hx: Any,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[Any, Any]:
-    """Return `_with_one_state` of packed sequences."""
-    steps = PackedSteps(batch_sizes)
-    directions = 1 + bidirectional
-    output, (hidden,) = _stacked(
-        step, steps, data, [hx], params, has_biases, num_layers, dropout, train, directions
-    )
-    return output, hidden
-
-
-def _padded(
-    cell: Cell,
-    input: Tensor,
-    hx: Sequence[Tensor],
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    directions: int,
-    batch_first: bool,
-) -> tuple[Any, State]:
-    """Return the outputs of sequences of one length, and the last states."""
+def _padded(cell: Cell, input: Tensor, hx: Sequence[Tensor], *options: Any) -> tuple[Any, State]:
+    """Return the outputs of sequences of one length, and the last states. `options` are `Layers`
+    and whether samples come before steps.
+    """
+    *layers, batch_first = options
     if input.ndim != 3:
         raise IndexError(
             f"Expected sequences of 3 dimensions, but got {input.ndim}: dimension out of range. "
@@ -178,32 +100,22 @@ def _padded(
             "Expected sequence length to be larger than 0 in RNN. Leave empty sequences out."
         )
     steps = EachStep(*input.shape[:2])
-    output, states = _stacked(
-        cell, steps, input, hx, params, has_biases, num_layers, dropout, train, directions
-    )
+    output, states = _stacked(cell, steps, input, hx, Layers(*layers))
     return (F.transpose(output, 0, 1) if batch_first else output), states
 
 
 def _stacked(
-    cell: Cell,
-    steps: Steps,
-    input: Tensor,
-    hx: Sequence[Tensor],
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    directions: int,
+    cell: Cell, steps: Steps, input: Tensor, hx: Sequence[Tensor], layers: Layers
 ) -> tuple[Any, State]:
     """Return the outputs of the last layer, and the last states of all."""
     check_dtype(input)
-    count = num_layers * directions
-    weights = _weights(params, has_biases, hx, count)
+    directions = 1 + layers.bidirectional
+    count = layers.num_layers * directions
+    weights = _weights(layers.params, layers.has_biases, hx, count)
     _check_states(hx, count, steps.batch)
     first = [list(each) for each in zip(*(F.unbind(each, 0) for each in hx), strict=True)]
     last: list[State] = []
-    for layer in range(num_layers):
+    for layer in range(layers.num_layers):
         outputs = []
         for direction in range(directions):
             place = layer * directions + direction
@@ -213,8 +125,8 @@ def _stacked(
             outputs.append(output)
             last.append(state)
         input = outputs[0] if directions == 1 else F.cat(outputs, -1)
-        if dropout and train and layer < num_layers - 1:
-            input = F.dropout(input, dropout, True)
+        if layers.dropout and layers.train and layer < layers.num_layers - 1:
+            input = F.dropout(input, layers.dropout, True)
     return input, [F.stack(each, 0) for each in zip(*last, strict=True)]
 
 

@@ -80,43 +80,29 @@ def relu_step(gates: Any, state: list[Any], weights: Weights) -> list[Any]:
     return [F.relu(F.add(gates, F.linear(state[0], weights.hidden, weights.hidden_bias)))]
 
 
-def lstm_cell(
-    input: Tensor,
-    hx: Sequence[object],
-    w_ih: object,
-    w_hh: object,
-    b_ih: object = None,
-    b_hh: object = None,
-) -> tuple[Any, Any]:
+def lstm_cell(input: Tensor, hx: Sequence[object], *weights: object) -> tuple[Any, Any]:
     """Return the next hidden and cell state of an LSTM."""
     if len(hx) != 2:
         raise RuntimeError(
             f"lstm_cell expects two hidden states, but got {len(hx)}. Pass the hidden and the cell "
             "state."
         )
-    hidden, cell = _once(lstm_step, 4, input, list(hx), Weights(w_ih, w_hh, b_ih, b_hh))
+    hidden, cell = _once(lstm_step, 4, input, list(hx), Weights(*weights))
     return hidden, cell
 
 
-def gru_cell(
-    input: Tensor, hx: object, w_ih: object, w_hh: object, b_ih: object = None, b_hh: object = None
-) -> Any:
-    """Return the next hidden state of a GRU."""
-    return _once(gru_step, 3, input, [hx], Weights(w_ih, w_hh, b_ih, b_hh))[0]
+def _of_one_state(cell: Cell, gates: int) -> Callable[..., Any]:
+    """Return the function of one step of a cell with a hidden state only."""
+
+    def step(input: Tensor, hx: object, *weights: object) -> Any:
+        return _once(cell, gates, input, [hx], Weights(*weights))[0]
+
+    return step
 
 
-def rnn_tanh_cell(
-    input: Tensor, hx: object, w_ih: object, w_hh: object, b_ih: object = None, b_hh: object = None
-) -> Any:
-    """Return ``tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)``."""
-    return _once(tanh_step, 1, input, [hx], Weights(w_ih, w_hh, b_ih, b_hh))[0]
-
-
-def rnn_relu_cell(
-    input: Tensor, hx: object, w_ih: object, w_hh: object, b_ih: object = None, b_hh: object = None
-) -> Any:
-    """Return ``relu(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)``."""
-    return _once(relu_step, 1, input, [hx], Weights(w_ih, w_hh, b_ih, b_hh))[0]
+gru_cell = _of_one_state(gru_step, 3)
+rnn_tanh_cell = _of_one_state(tanh_step, 1)
+rnn_relu_cell = _of_one_state(relu_step, 1)
 
 
 def check_dtype(input: TensorLike) -> None:

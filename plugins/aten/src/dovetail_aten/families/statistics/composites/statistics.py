@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
@@ -15,58 +15,20 @@ from ....typing import Tensor
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def quantile(
-    self: Tensor,
-    q: object,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-) -> Any:
-    """Return the quantiles `q` along a dimension, of several `q` along a new first dimension; NaN
-    where an element is NaN.
+def _quantiles(
+    probabilities: Callable[[Any, Any], Any], *, ignores_nan: bool
+) -> Callable[..., Any]:
+    """Return the function of quantiles `q` along a dimension, of several `q` along a new first
+    dimension. Where an element is NaN they are NaN, or it is ignored.
     """
-    q = _probabilities(q)
-    return _quantile(self, q, dim, keepdim, interpolation, ignores_nan=False)
 
+    def quantile(
+        self: Tensor, q: Any, dim: int | None, keepdim: bool, *, interpolation: str
+    ) -> Any:
+        own = probabilities(self, q)
+        return _quantile(self, own, dim, keepdim, interpolation, ignores_nan=ignores_nan)
 
-def quantile_scalar(
-    self: Tensor,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-) -> Any:
-    """Return the quantile `q` along a dimension; NaN where an element is NaN."""
-    return _quantile(self, _one(self, q), dim, keepdim, interpolation, ignores_nan=False)
-
-
-def nanquantile(
-    self: Tensor,
-    q: object,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-) -> Any:
-    """Return the quantiles `q` along a dimension of what is not NaN, of several `q` along a new
-    first dimension.
-    """
-    q = _probabilities(q)
-    return _quantile(self, q, dim, keepdim, interpolation, ignores_nan=True)
-
-
-def nanquantile_scalar(
-    self: Tensor,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-) -> Any:
-    """Return the quantile `q` along a dimension of what is not NaN."""
-    return _quantile(self, _one(self, q), dim, keepdim, interpolation, ignores_nan=True)
+    return quantile
 
 
 def _one(self: Any, q: float) -> Any:
@@ -76,9 +38,15 @@ def _one(self: Any, q: float) -> Any:
     return F.scalar_tensor(q, dtype=self.dtype, device=self.device)
 
 
-def _probabilities(q: Any) -> Any:
+def _probabilities(self: object, q: Any) -> Any:
     """Return `q`, after checking that its elements are probabilities."""
     return checked(q, lambda: F.logical_and(F.ge(q, 0), F.le(q, 1)), _no_probability)
+
+
+quantile = _quantiles(_probabilities, ignores_nan=False)
+quantile_scalar = _quantiles(_one, ignores_nan=False)
+nanquantile = _quantiles(_probabilities, ignores_nan=True)
+nanquantile_scalar = _quantiles(_one, ignores_nan=True)
 
 
 def _no_probability(_value: object) -> Exception:

@@ -147,16 +147,9 @@ def movedim(self: Tensor, source: int | Sequence[int], destination: int | Sequen
 
 
 moveaxis = movedim
-
-
-def swapaxes(self: Tensor, axis0: int, axis1: int) -> Any:
-    """Return `self` with two dimensions exchanged."""
-    return F.transpose(self, axis0, axis1)
-
-
-def swapdims(self: Tensor, dim0: int, dim1: int) -> Any:
-    """Return `self` with two dimensions exchanged."""
-    return F.transpose(self, dim0, dim1)
+swapaxes = F.transpose
+swapdims = F.transpose
+broadcast_to = F.expand
 
 
 def view_as(self: Tensor, other: Tensor) -> Any:
@@ -172,11 +165,6 @@ def reshape_as(self: Tensor, other: Tensor) -> Any:
 def expand_as(self: Tensor, other: Tensor) -> Any:
     """Return `self` broadcast to the shape of `other`."""
     return F.expand(self, tuple(other.shape))
-
-
-def broadcast_to(self: Tensor, size: Sequence[int]) -> Any:
-    """Return `self` broadcast to `size`."""
-    return F.expand(self, size)
 
 
 def sum_to_size(self: Any, size: Sequence[int]) -> Any:
