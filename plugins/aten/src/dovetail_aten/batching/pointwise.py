@@ -12,7 +12,7 @@ from dovetail_kernel import result_dtype, scalar_category
 
 from .._generated import functions as F
 from ..tensor.tensor_class import Tensor
-from ..typing import Batch, Dims, Scalar
+from ..typing import Batch, Dims
 from .table import Rule, batched, call_one, logical_ndim, logical_shape, padded
 
 
@@ -138,10 +138,6 @@ def copy(
     return F.copy_(self, padded(src, in_dims[1], len(shape)), non_blocking), 0
 
 
-def fill(info: Batch, in_dims: Dims, self: Any, value: Scalar) -> tuple[Any, Any]:
-    return F.fill__Scalar(self, value), 0
-
-
 def fill_with_tensor(info: Batch, in_dims: Dims, self: Any, value: Tensor) -> tuple[Any, Any]:
     if logical_ndim(value, in_dims[1]):
         raise RuntimeError(
@@ -150,7 +146,3 @@ def fill_with_tensor(info: Batch, in_dims: Dims, self: Any, value: Tensor) -> tu
             "dimensions. Index one element, or use copy_."
         )
     return F.copy_(self, padded(value, in_dims[1], logical_ndim(self, 0))), 0
-
-
-def zero(info: Batch, in_dims: Sequence[int], self: Any) -> tuple[Any, Any]:
-    return F.zero_(self), 0

@@ -5,32 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_dispatcher import Operator
 from dovetail_kernel import contiguous_format
 
 from ..._generated import functions as F
-from ...batching.table import batched, front, logical_ndim, logical_shape
+from ...batching.dimensions import physical_dims
+from ...batching.table import Rule, batched, call_one, front, logical_ndim, logical_shape
 from ...typing import Batch, Dims, Tensor
-
-
-def unsafe_split(
-    info: Batch, in_dims: Dims, self: Any, split_size: int, dim: int = 0
-) -> tuple[Any, Any]:
-    return F.unsafe_split(self, split_size, _place(self, dim)), 0
-
-
-def unsafe_split_with_sizes(
-    info: Batch, in_dims: Dims, self: Any, split_sizes: Sequence[int], dim: int = 0
-) -> tuple[Any, Any]:
-    return F.unsafe_split_with_sizes(self, split_sizes, _place(self, dim)), 0
-
-
-def _place(self: Any, dim: int) -> int:
-    ndim = logical_ndim(self, 0)
-    if not ndim:
-        raise RuntimeError(
-            "split expects at least a 1-dimensional tensor. Give it a dimension: x.reshape(1)."
-        )
-    return front(dim, ndim)
 
 
 def unfold(
@@ -61,45 +42,17 @@ def _pair(info: Batch, in_dims: Dims, self: Any, src: Tensor) -> tuple[Any, Any]
     return batched(self, in_dims[0], info.batch_size), batched(src, in_dims[1], info.batch_size)
 
 
-def select_scatter(
-    info: Batch, in_dims: Dims, self: Any, src: Tensor, dim: int, index: int
-) -> tuple[Any, Any]:
-    ndim = logical_ndim(self, in_dims[0])
-    if not ndim:
-        raise IndexError("select() cannot be applied to a 0-dim tensor. Use clone() of src.")
-    whole, part = _pair(info, in_dims, self, src)
-    return F.select_scatter(whole, part, front(dim, ndim), index), 0
+def scattered(op: Operator) -> Rule:
+    """Return the rule of an operator that writes a part of a copy."""
+    call, physical = op.handle, physical_dims(op)
 
+    def apply(info: Batch, in_dims: Dims, *args: Any) -> tuple[Any, Any]:
+        ndim = logical_ndim(args[0], in_dims[0])
+        if not ndim:
+            call_one(call, in_dims, *args)  # which refuses
+        return call(*_pair(info, in_dims, *args[:2]), *physical(args, ndim)[2:]), 0
 
-def slice_scatter(
-    info: Batch,
-    in_dims: Dims,
-    self: Any,
-    src: Tensor,
-    dim: int = 0,
-    start: int | None = None,
-    end: int | None = None,
-    step: int = 1,
-) -> tuple[Any, Any]:
-    ndim = logical_ndim(self, in_dims[0])
-    if not ndim:
-        raise RuntimeError("slice() cannot be applied to a 0-dim tensor. Use clone() of src.")
-    whole, part = _pair(info, in_dims, self, src)
-    return F.slice_scatter(whole, part, front(dim, ndim), start, end, step), 0
-
-
-def diagonal_scatter(
-    info: Batch,
-    in_dims: Dims,
-    self: Any,
-    src: Tensor,
-    offset: int = 0,
-    dim1: int = 0,
-    dim2: int = 1,
-) -> tuple[Any, Any]:
-    ndim = logical_ndim(self, in_dims[0])
-    whole, part = _pair(info, in_dims, self, src)
-    return F.diagonal_scatter(whole, part, offset, front(dim1, ndim), front(dim2, ndim)), 0
+    return apply
 
 
 def as_strided_scatter(
