@@ -6,29 +6,72 @@
 #include "entry.h"
 #include "slots.h"
 
-int
+quietness
 is_quiet(const module_state *state)
 {
     PyObject *now;
     if (PyContextVar_Get(state->state_variable, NULL, &now) < 0) {
-        return -1;
+        return NOT_QUIET;
     }
     int overflow;
     long long value = now == NULL ? -1 : PyLong_AsLongLongAndOverflow(now, &overflow);
     Py_XDECREF(now);
-    if (value == -1 && PyErr_Occurred()) {
-        return -1;
+    if (value == state->inference_state) {
+        return QUIET_INFERENCE;
     }
-    return value == 0 || value == state->quiet_state;
+    return value == 0 || value == state->quiet_state ? QUIET : NOT_QUIET;
 }
 
+static int
+is_shape_of(PyObject *size, PyArrayObject *array)
+{
+    if (!PyTuple_Check(size) || PyTuple_GET_SIZE(size) != PyArray_NDIM(array)) {
+        return 0;
+    }
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        if (PyLong_AsSsize_t(PyTuple_GET_ITEM(size, i)) != PyArray_DIM(array, i)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The Size, from those that were read last if it is among them: a list of RECENT_SIZES. */
 static PyObject *
 shape_of(const module_state *state, PyArrayObject *array)
 {
+    size_t at = (size_t)PyArray_NDIM(array);
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        at = at * 31 + (size_t)PyArray_DIM(array, i);
+    }
+    at = (at ^ at >> 6) % RECENT_SIZES;
+    PyObject *recent = PyList_GET_ITEM(state->recent_sizes, at);
+    if (is_shape_of(recent, array)) {
+        return Py_NewRef(recent);
+    }
     PyObject *sizes = PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array));
     PyObject *known = sizes == NULL ? NULL : PyObject_GetItem(state->known_sizes, sizes);
     Py_XDECREF(sizes);
+    if (known != NULL) {
+        PyList_SetItem(state->recent_sizes, (Py_ssize_t)at, Py_NewRef(known));
+    }
     return known;
+}
+
+/* The item of a Size. */
+static PyObject *
+item_of_size(PyObject *const *args, Py_ssize_t count)
+{
+    int overflow;
+    if (count != 2 || !PyTuple_Check(args[0]) || !PyLong_CheckExact(args[1])) {
+        return NULL;
+    }
+    Py_ssize_t length = PyTuple_GET_SIZE(args[0]);
+    long at = PyLong_AsLongAndOverflow(args[1], &overflow);
+    if (overflow || at < -length || at >= length) {
+        return NULL;
+    }
+    return Py_NewRef(PyTuple_GET_ITEM(args[0], at < 0 ? at + length : at));
 }
 
 static PyObject *
@@ -59,14 +102,30 @@ strides_of(PyArrayObject *array)
     return PyArray_IntTupleFromIntp(PyArray_NDIM(array), strides);
 }
 
-/* The item of a mapping by some bits of a signature; NULL without an exception if there is none. */
 static PyObject *
-by_bits(PyObject *mapping, long long bits)
+dtype_of(const module_state *state, long long signature)
 {
-    PyObject *key = PyLong_FromLongLong(bits);
-    PyObject *found = key == NULL ? NULL : Py_XNewRef(PyDict_GetItemWithError(mapping, key));
-    Py_XDECREF(key);
-    return found;
+    unsigned long long bits = (unsigned long long)(signature & state->dtype_mask);
+    return bits == 0 ? NULL : Py_XNewRef(state->dtype_by_bit[__builtin_ctzll(bits)]);
+}
+
+/* What the cpu backend says of an array of its own; NULL for what its Python methods say. */
+static PyObject *
+of_cpu(accessor which, PyArrayObject *array)
+{
+    switch (which) {
+    case ACCESSOR_is_contiguous:
+        return PyBool_FromLong(PyArray_IS_C_CONTIGUOUS(array));
+    case ACCESSOR_data_ptr:
+        return PyArray_SIZE(array) == 0 ? PyLong_FromLong(0)
+                                        : PyLong_FromVoidPtr(PyArray_DATA(array));
+    case ACCESSOR_tolist: /* bfloat16 is no type of NumPy */
+        return PyTypeNum_ISNUMBER(PyArray_TYPE(array)) || PyArray_ISBOOL(array)
+                   ? PyArray_ToList(array)
+                   : NULL;
+    default:
+        return NULL;
+    }
 }
 
 static inline int
@@ -144,6 +203,9 @@ read_attribute(const module_state *state, accessor which, PyObject *const *args,
     if (tensor != NULL && (which == ACCESSOR___enter__ || which == ACCESSOR___exit__)) {
         return which == ACCESSOR___enter__ ? enter_guard(state, tensor) : leave_guard(state, tensor);
     }
+    if (which == ACCESSOR___getitem__) {
+        return item_of_size(args, count);
+    }
     int is_setter = which == ACCESSOR_set_requires_grad;
     int most = 1 + (which == ACCESSOR_size || which == ACCESSOR_requires_grad_ || is_setter);
     if (tensor == NULL || Py_TYPE(tensor) != state->tensor_type || count > most ||
@@ -152,7 +214,10 @@ read_attribute(const module_state *state, accessor which, PyObject *const *args,
     }
     PyObject *slot = SLOT(tensor, state->tensor_array);
     PyObject *number = SLOT(tensor, state->tensor_signature);
-    if (slot == NULL || !PyArray_CheckExact(slot) || number == NULL || is_quiet(state) <= 0) {
+    quietness quiet = is_quiet(state);
+    int is_of_graph = which >= ACCESSOR_requires_grad_;
+    if (slot == NULL || !PyArray_CheckExact(slot) || number == NULL || quiet == NOT_QUIET ||
+        (quiet == QUIET_INFERENCE && is_of_graph)) {
         return NULL;
     }
     int overflow;
@@ -174,9 +239,13 @@ read_attribute(const module_state *state, accessor which, PyObject *const *args,
     case ACCESSOR_numel:
         return PyLong_FromSsize_t(PyArray_SIZE(array));
     case ACCESSOR_dtype:
-        return by_bits(state->dtypes, signature & state->dtype_mask);
+        return dtype_of(state, signature);
     case ACCESSOR_device:
-        return by_bits(state->known_devices, signature);
+        return signature & state->cpu_bit ? Py_NewRef(state->cpu_device) : NULL;
+    case ACCESSOR_is_contiguous:
+    case ACCESSOR_data_ptr:
+    case ACCESSOR_tolist:
+        return signature & state->cpu_bit ? of_cpu(which, array) : NULL;
     case ACCESSOR_requires_grad:
         if (!(signature & state->grad_bit)) {
             return Py_NewRef(Py_False);
@@ -190,6 +259,7 @@ read_attribute(const module_state *state, accessor which, PyObject *const *args,
         return grad_of(state, tensor, signature);
     case ACCESSOR_data:
         return data_of(state, tensor, slot, signature);
+    case ACCESSOR___getitem__:
     case ACCESSOR___enter__:
     case ACCESSOR___exit__:
     case ACCESSOR_COUNT:
@@ -198,22 +268,37 @@ read_attribute(const module_state *state, accessor which, PyObject *const *args,
     return NULL;
 }
 
-/* set_attributes(KNOWN_SIZES, BY_BIT as a dict, KNOWN_DEVICES, share_storage, DTYPE_MASK, GRAD, VIEW,
- * NORMAL, NO_GRAD) */
+/* set_attributes(KNOWN_SIZES, BY_BIT as a dict, share_storage, CPU_BIT, DTYPE_MASK, GRAD, VIEW,
+ * NORMAL, NO_GRAD, the state of inference mode) */
 PyObject *
 set_attributes(PyObject *module, PyObject *args)
 {
     module_state *state = PyModule_GetState(module);
-    PyObject *sizes, *dtypes, *devices, *share;
+    PyObject *sizes, *dtypes, *share, *bit, *dtype;
     if (!PyArg_ParseTuple(
-            args, "O!O!O!OLLLLL:set_attributes", &PyDict_Type, &sizes, &PyDict_Type, &dtypes,
-            &PyDict_Type, &devices, &share, &state->dtype_mask, &state->grad_bit,
-            &state->view_bit, &state->normal_bit, &state->quiet_state)) {
+            args, "O!O!OLLLLLLL:set_attributes", &PyDict_Type, &sizes, &PyDict_Type, &dtypes,
+            &share, &state->cpu_bit, &state->dtype_mask, &state->grad_bit, &state->view_bit,
+            &state->normal_bit, &state->quiet_state, &state->inference_state)) {
         return NULL;
+    }
+    for (Py_ssize_t at = 0; PyDict_Next(dtypes, &at, &bit, &dtype);) {
+        long long value = PyLong_AsLongLong(bit);
+        if (value <= 0) {
+            return PyErr_Format(PyExc_ValueError, "the bit of %R", dtype);
+        }
+        state->dtype_by_bit[__builtin_ctzll(value)] = dtype;
+    }
+    if (state->recent_sizes == NULL) {
+        state->recent_sizes = PyList_New(RECENT_SIZES);
+        for (int i = 0; state->recent_sizes != NULL && i < RECENT_SIZES; i++) {
+            PyList_SET_ITEM(state->recent_sizes, i, Py_NewRef(Py_None));
+        }
+        if (state->recent_sizes == NULL) {
+            return NULL;
+        }
     }
     Py_XSETREF(state->known_sizes, Py_NewRef(sizes));
     Py_XSETREF(state->dtypes, Py_NewRef(dtypes));
-    Py_XSETREF(state->known_devices, Py_NewRef(devices));
     Py_XSETREF(state->share_storage, Py_NewRef(share));
     Py_RETURN_NONE;
 }

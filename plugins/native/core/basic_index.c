@@ -106,7 +106,7 @@ view_by_index(const module_state *state, PyObject *functions, PyObject *tensor, 
         }
     }
     PyArrayObject *array = plain_array(state, tensor);
-    if (array == NULL || ellipses > 1 || taken > PyArray_NDIM(array) || is_quiet(state) <= 0) {
+    if (array == NULL || ellipses > 1 || taken > PyArray_NDIM(array) || is_quiet(state) == NOT_QUIET) {
         return NULL;
     }
     Py_ssize_t dim = 0, left_out = PyArray_NDIM(array) - taken;

@@ -51,10 +51,12 @@ typedef struct {
     parameter *parameters;
 } call_form;
 
-/* Attributes and methods of tensors, and of guards, by their names. */
+/* Attributes and methods of tensors, the item of a Size, and methods of guards, by their names.
+ * Those from requires_grad_ on may depend on inference mode. */
 #define ACCESSORS(X) \
-    X(shape) X(size) X(stride) X(dim) X(ndim) X(numel) X(dtype) X(device) X(requires_grad) \
-    X(requires_grad_) X(set_requires_grad) X(grad) X(data) X(__enter__) X(__exit__)
+    X(shape) X(size) X(stride) X(dim) X(ndim) X(numel) X(dtype) X(device) X(is_contiguous) \
+    X(data_ptr) X(tolist) X(requires_grad) X(requires_grad_) X(set_requires_grad) X(grad) \
+    X(data) X(__getitem__) X(__enter__) X(__exit__)
 
 typedef enum {
 #define NUMBER_OF(name) ACCESSOR_##name,
@@ -63,8 +65,9 @@ typedef enum {
     ACCESSOR_COUNT,
 } accessor;
 
-/* accessors.c. Whether no mode, transform or trace is in force. Return -1 with an exception. */
-int is_quiet(const module_state *state);
+/* accessors.c. Whether no mode, transform or trace is in force. */
+typedef enum { NOT_QUIET, QUIET, QUIET_INFERENCE } quietness;
+quietness is_quiet(const module_state *state);
 
 /* basic_index.c. The view tensor[index] by the operators (select, slice, unsqueeze, alias); NULL
  * without an exception for what the Python function has to say. */

@@ -133,7 +133,7 @@ is_default(PyObject *const *registers, const instruction *in)
     if (value == NULL) {
         return -1;
     }
-    if (in->flags) {
+    if (in->flags || (value == expected && PyLong_CheckExact(value))) {
         return value == expected;
     }
     PyObject *same = PyObject_RichCompare(value, expected, Py_EQ);

@@ -21,6 +21,8 @@
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
+#define RECENT_SIZES 64 /* shapes that are known without a look at Python's dict */
+
 /* Names that are interned: str_grad is "grad". */
 #define STATE_NAMES(X) \
     X(PyObject, str__release_saved) \
@@ -61,7 +63,7 @@
     X(PyObject, state_variable) \
     X(PyObject, scalar_bits) \
     X(PyObject, known_sizes) \
-    X(PyObject, known_devices) \
+    X(PyObject, recent_sizes) \
     X(PyObject, share_storage) \
     X(PyObject, dtypes) \
     X(PyObject, default_dtype) \
@@ -104,8 +106,9 @@ typedef struct {
     Py_ssize_t node_next_edges, node_sequence_nr, node_input_metadata, node_array_backend;
     Py_ssize_t leaf_array_type, leaf_lock, leaf_meta, leaf_signature, leaf_strides;
     long runs_in_python; /* of a class of nodes, before its formula becomes a program */
-    /* Bits of signatures, and the only dispatch state but 0 without modes: set_attributes. */
-    long long dtype_mask, grad_bit, view_bit, normal_bit, quiet_state;
+    /* Bits of signatures, and the dispatch states but 0 without modes: set_attributes. */
+    long long cpu_bit, dtype_mask, grad_bit, view_bit, normal_bit, quiet_state, inference_state;
+    PyObject *dtype_by_bit[64]; /* held by `dtypes` */
     /* Offsets of slots: set_guard. */
     Py_ssize_t guard_transition, guard_previous;
 } module_state;

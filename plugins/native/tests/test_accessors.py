@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+import numpy
 import pytest
 
 core = pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
@@ -24,8 +25,8 @@ pytestmark = [
     pytest.mark.cpu_only(reason="entries are the same on all devices"),
 ]
 
-CALLABLE = ("size", "stride", "dim", "numel")
-SETTING = ("requires_grad_", "set_requires_grad", "data", "__enter__", "__exit__")
+CALLABLE = ("size", "stride", "dim", "numel", "is_contiguous", "data_ptr", "tolist")
+SETTING = ("requires_grad_", "set_requires_grad", "data", "__getitem__", "__enter__", "__exit__")
 
 
 class Recorder(TorchFunctionMode):
@@ -130,6 +131,26 @@ def test_attributes_are_seen_by_modes_and_transforms() -> None:
     dovetail.func.vmap(lambda row: shapes.append(row.shape) or row)(x)
     assert shapes == [(3,)]
     assert pickle.loads(pickle.dumps(dovetail.Tensor.size)) is dovetail.Tensor.size
+
+
+def test_shapes_are_told_apart_however_many_were_read() -> None:
+    draw = random.Random(0)
+    for _ in range(3000):
+        sizes = tuple([draw.choice((0, 1, 2, 3, 64, 129)) for _ in range(draw.randint(0, 4))])
+        shape = dovetail.empty(sizes).shape
+        assert type(shape) is dovetail.Size
+        assert tuple(shape) == sizes
+
+
+def test_items_of_a_size_are_those_of_the_text() -> None:
+    entry = dovetail.Size.__getitem__
+    assert type(entry) is core.Entry
+    keys = (0, -1, 2, 3, -3, -4, 2**70, True, numpy.int64(1), slice(1, None), "0", None, 1.0)
+    for size in (dovetail.ones(2, 3, 4).shape, dovetail.Size(())):
+        for key in keys:
+            assert outcome(entry, size, key) == outcome(entry.text, size, key), key
+    for wrong in ((), (dovetail.Size(()),), ([1], 0)):
+        assert outcome(entry, *wrong) == outcome(entry.text, *wrong)
 
 
 # -- data and requires_grad_ -----------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sys import intern
+
 from . import lexer
 from .errors import SchemaError, schema_error
 
@@ -58,7 +60,7 @@ class Cursor:
         if not lexer.is_identifier(token):
             raise self.unexpected("a name")
         self.index += 1
-        return token
+        return intern(token)  # compiled code compares names by identity first
 
     def number(self) -> str:
         token = self.tokens[self.index]

@@ -3,7 +3,6 @@ from .backends import is_device_type as is_device_type
 from .default_device import STACK as STACK
 from .default_device import chosen_devices as chosen_devices
 from .default_device import innermost as innermost
-from .known_devices import KNOWN_DEVICES as KNOWN_DEVICES
 from .lowering import PlanFacts as PlanFacts
 from .overlap import Placement as Placement
 from .overlap import share_bytes as share_bytes

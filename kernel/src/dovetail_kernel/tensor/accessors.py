@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..keys.state import StateGuard
 from ..sockets import COMPILED_ACCESSOR
+from .size import Size
 from .tensor_base import TensorBase
 
 if TYPE_CHECKING:
@@ -15,13 +16,14 @@ if TYPE_CHECKING:
 
 _ACCESSORS: Final = (
     *("shape", "size", "stride", "dim", "ndim", "numel", "dtype", "device"),
-    *("requires_grad", "requires_grad_", "grad"),
+    *("data_ptr", "requires_grad", "requires_grad_", "grad"),
 )
 
 
 def compile_accessors(compiled: CompiledAccessor) -> None:
-    """Fill the socket, and put what it makes of getters and methods of `TensorBase`, and of the
-    methods by which a guard is entered and left, in their place. Calls but the first do nothing.
+    """Fill the socket, and put what it makes of getters and methods of `TensorBase`, of the items
+    of a `Size`, and of the methods by which a guard is entered and left, in their place. Calls but
+    the first do nothing.
     """
     if COMPILED_ACCESSOR.is_filled:
         return
@@ -38,5 +40,9 @@ def compile_accessors(compiled: CompiledAccessor) -> None:
         else:
             made = compiled(name, own)
         setattr(TensorBase, name, made)
-    for name in ("__enter__", "__exit__"):
-        setattr(StateGuard, name, compiled(name, StateGuard.__dict__[name]))
+    for owner, name in (
+        (Size, "__getitem__"),
+        (StateGuard, "__enter__"),
+        (StateGuard, "__exit__"),
+    ):
+        setattr(owner, name, compiled(name, owner.__dict__[name]))

@@ -46,13 +46,14 @@ def set_classes(
 def set_attributes(
     known_sizes: dict[tuple[int, ...], Any],
     dtypes: dict[int, Any],
-    known_devices: dict[int, Any],
     share_storage: Callable[[Any], Any],
+    cpu: int,
     dtype_mask: int,
     grad: int,
     view: int,
     normal: int,
     no_grad: int,
+    inference: int,
     /,
 ) -> None: ...
 def set_guard(guard: type, state: ContextVar[int], /) -> None: ...

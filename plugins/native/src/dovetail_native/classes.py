@@ -13,8 +13,8 @@ from dovetail_kernel import (
     share_storage,
     tensor_class,
 )
-from dovetail_kernel.devices import KNOWN_DEVICES, STACK
-from dovetail_kernel.keys import PYTHON_DISPATCH, STATE
+from dovetail_kernel.devices import STACK
+from dovetail_kernel.keys import PYTHON_DISPATCH, STATE, inference_mode_on
 from dovetail_kernel.signature import (
     CPU_BIT,
     DTYPE_MASK,
@@ -46,8 +46,8 @@ def tell_classes() -> None:
         set_default_dtype(get_default_dtype())
     if _told is not tensor_class():
         set_classes(TensorBase, tensor_class(), VersionCounter, STATE, SCALAR_BITS)
-        bits = (DTYPE_MASK, GRAD, VIEW, NORMAL, NO_GRAD)
-        set_attributes(KNOWN_SIZES, dict(BY_BIT), KNOWN_DEVICES, share_storage, *bits)
+        bits = (CPU_BIT, DTYPE_MASK, GRAD, VIEW, NORMAL, NO_GRAD, inference_mode_on[0])
+        set_attributes(KNOWN_SIZES, dict(BY_BIT), share_storage, *bits)
         _told = tensor_class()
 
 

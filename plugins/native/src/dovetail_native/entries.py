@@ -41,7 +41,7 @@ def compiled_accessor(name: str, function: Callable[..., Any]) -> Callable[..., 
     """Return the compiled entry before a getter or method of tensors, or a method of guards."""
     if name not in ACCESSORS or type(function) is not FunctionType:
         return function
-    if name in ("__enter__", "__exit__"):  # no Python code may run between a block and its end
+    if name.startswith("__"):  # no Python code may run between a block and its end
         return Entry(function, ACCESSORS[name])
 
     def number(text: Callable[..., Any]) -> int | None:

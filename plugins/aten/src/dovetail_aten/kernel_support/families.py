@@ -206,7 +206,8 @@ def _load(
     for name, kernel in made.kernels.items():
         if compiled is not None and (fn := compiled(name, kernel.fn)) is not kernel.fn:
             kernel.fn = fn
-            kernel.fast_path = None  # the compiled kernel has no faster form
+            if kernel.fast_path is not kernel.out_function:  # only the namespace's are faster
+                kernel.fast_path = None
         table.kernels.resolve(name, kernel)
     for name, function in made.helpers.items():
         if compiled is not None:

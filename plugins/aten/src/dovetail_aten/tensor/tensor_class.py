@@ -194,6 +194,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
             )
         return aten._local_scalar_dense(self)
 
+    @attribute_entry("tolist")
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python numbers; a 0-d tensor as a number."""
         signature = self._signature
@@ -279,6 +280,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
 
     # -- memory ------------------------------------------------------------------------------------
 
+    @attribute_entry("is_contiguous")
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> Any:
         """Return whether the tensor is contiguous in memory, in C order or in `memory_format`."""
         if memory_format is contiguous_format:
