@@ -211,9 +211,10 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
             *,
             is_operand: bool,
             in_single: bool,
-        ) -> Callable[..., tuple[list[Any], dtype]]:
+        ) -> tuple[Callable[..., tuple[list[Any], dtype]], dict[int, dtype] | None]:
             """Return the function that casts the operands of a call to the dtype they compute in:
-            it returns their arrays and that dtype.
+            it returns their arrays and that dtype. Also return the dtypes by their bits that it
+            casts no operands of, if all are of one, as far as it has met them; None if it may.
 
             `category` is that of a Python number in the call, -1 if there is none; `is_operand`
             says whether it is the second of two operands; `in_single` whether numbers and tensors

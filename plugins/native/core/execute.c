@@ -151,6 +151,36 @@ signature_has(const module_state *state, PyObject *const *registers, const instr
     return signature == NULL ? -1 : has_bits(signature, in->bits);
 }
 
+/* Whether the operands, which are tensors, have the same of some bits, by which a dict has the value
+ * for register a: 1, 0 or -1. */
+static int
+have_one_dtype(const module_state *state, PyObject **registers, const instruction *in)
+{
+    long long common = 0;
+    for (int i = 0; i < in->operand_count; i++) {
+        PyObject *tensor = register_value(registers, in->operands[i].reg);
+        PyObject *number =
+            tensor == NULL ? NULL : tensor_slot(state, tensor, state->tensor_signature);
+        int overflow;
+        long long own = number == NULL ? -1 : PyLong_AsLongLongAndOverflow(number, &overflow);
+        if (own == -1 && PyErr_Occurred()) {
+            return -1;
+        }
+        if (overflow || (i > 0 && common != (own & in->bits))) {
+            return 0;
+        }
+        common = own & in->bits;
+    }
+    PyObject *key = PyLong_FromLongLong(common);
+    PyObject *found = key == NULL ? NULL : PyDict_GetItemWithError(in->objects[0], key);
+    Py_XDECREF(key);
+    if (found == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    set_register(registers, in->a, Py_NewRef(found));
+    return 1;
+}
+
 static int
 share_storage_object(const module_state *state, PyObject *const *registers, const instruction *in)
 {
@@ -338,6 +368,9 @@ run(const Route *route, PyObject **registers)
             break;
         case OP_UNLESS_STORED:
             condition = is_left_to_store(state, registers, in);
+            break;
+        case OP_UNLESS_ONE_DTYPE:
+            condition = have_one_dtype(state, registers, in);
             break;
         case OP_UNLESS_NDIM:
             condition = has_dims(state, registers, in);

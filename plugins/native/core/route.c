@@ -73,8 +73,8 @@ static int
 check_objects(const instruction *in, int registers, Py_ssize_t at)
 {
     PyObject **o = in->objects;
-    if (in->code == OP_NUMBER && !PyDict_Check(o[0])) {
-        return refuse("known numbers", at);
+    if ((in->code == OP_NUMBER || in->code == OP_UNLESS_ONE_DTYPE) && !PyDict_Check(o[0])) {
+        return refuse("no dict", at);
     }
     if (in->code == OP_CALL || in->code == OP_UNLESS_TRUE) {
         if (o[CALL_NAMES] != Py_None && (!PyTuple_Check(o[CALL_NAMES]) ||

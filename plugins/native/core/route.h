@@ -47,6 +47,9 @@
     X(UNLESS_WRITTEN, 0, 0) \
     /* write array b into the memory of tensor a, and go to target if that was done */ \
     X(UNLESS_STORED, 0, 0) \
+    /* a: the item of dict objects[0] by those of bits that the signatures of all operands have; to \
+     * target if these differ, or there is none */ \
+    X(UNLESS_ONE_DTYPE, 1, 1) \
     /* to target unless the array of tensor a has `bits` dimensions */ \
     X(UNLESS_NDIM, 0, 0) \
     /* a: tensor around array b, or a list of tensors around those of list b, which share the memory \

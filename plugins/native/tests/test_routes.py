@@ -39,6 +39,7 @@ def value(register: int) -> tuple[int, int, None]:
 
 RETURN = instruction("RETURN", operands=(value(0),))
 CALL = (None,) * 6
+_FLOATS = [dovetail.float16, dovetail.bfloat16, dovetail.float32, dovetail.float64]
 
 
 def route(*program: tuple[Any, ...], arguments: int = 1, registers: int = 4) -> Any:
@@ -72,6 +73,8 @@ def test_program_is_run() -> None:
         (instruction("CALL", objects=(len, ("x",), *CALL[1:])), RETURN),
         (instruction("CALL", objects=(len, *CALL[:-1], (len, b"\x09"))), RETURN),
         (instruction("NUMBER", objects=([], len)), RETURN),
+        (instruction("UNLESS_ONE_DTYPE", target=1, objects=([],), operands=(value(0),)), RETURN),
+        (instruction("UNLESS_ONE_DTYPE", target=1, objects=({},)), RETURN),
         (instruction("NODE", objects=(int, None, [], (), b"")), RETURN),
         (instruction("NODE", objects=(int, None, iter([]), ("a",), b"")), RETURN),
         (instruction("NODE", objects=(int, None, iter([]), (), b"\x09")), RETURN),
@@ -133,6 +136,28 @@ def test_routes_show_their_operator_and_plan(monkeypatch: pytest.MonkeyPatch) ->
     text = build(first.plan)
     assert not isinstance(text, core.Route)
     assert text(x, x, 1).tolist() == first(x, x, 1).tolist()
+
+
+def test_operands_that_the_key_does_not_tell_are_promoted_as_by_the_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dtypes = [dovetail.bool, dovetail.int8, dovetail.int64, *_FLOATS, dovetail.complex64]
+    mask = dovetail.tensor([True, False, True])
+    op = registry.find_or_throw("aten::where", "self")
+    given = [dovetail.tensor([0, 1, 2]).to(dtype) for dtype in dtypes]
+    given += [dovetail.tensor(2.0), given[1][:1], given[-2].requires_grad_()]
+    for x in given:
+        for y in given:
+            for _ in range(2):  # the first call meets the dtypes
+                found = dovetail.where(mask, x, y)
+            route = op.routes[mask._signature | x._signature | y._signature | state()]
+            assert isinstance(route, core.Route)
+            with monkeypatch.context() as patch:
+                patch.setattr(COMPILED_ROUTE, "plug", None)
+                expected = build(route.plan)(mask, x, y)
+            assert found.dtype is expected.dtype
+            assert found.requires_grad is expected.requires_grad
+            assert found.tolist() == expected.tolist()
 
 
 def test_errors_are_in_the_words_of_the_schema() -> None:

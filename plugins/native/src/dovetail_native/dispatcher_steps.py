@@ -42,7 +42,7 @@ from dovetail_dispatcher.calls import (
     write_outs,
 )
 from dovetail_kernel import bump_version, share_storage, tensor_class
-from dovetail_kernel.signature import NORMAL, ZERO_DIM
+from dovetail_kernel.signature import DTYPE_MASK, NORMAL, ZERO_DIM
 from dovetail_kernel.tensor import WritableCounter
 
 from ._core import OPERANDS, UfuncLoop
@@ -72,10 +72,25 @@ def _number_to_tensor(step: NumberToTensor, to: Assembler) -> None:
 
 def _promote(step: PromoteOperands, to: Assembler) -> None:
     arrays = Value("promoted_arrays")
-    first = to.block((arrays, step.computed))
+    first, operands = to.block((arrays, step.computed)), [*map(to.value, step.operands)]
+    made = to.block(step.arrays)
+    if step.unchanged is not None:
+        several = to.emit(
+            "UNLESS_ONE_DTYPE",
+            to.register(step.computed),
+            bits=DTYPE_MASK,
+            objects=(step.unchanged,),
+            operands=operands,
+        )
+        for number, (_, register, _) in enumerate(operands):
+            to.emit("SET", made + number, operands=[(OPERANDS["ARRAY"], register, None)])
+        over = to.emit("JUMP")
+        to.land(several)
     objects = (step.promote, None, None, None, None, None, None)
-    to.emit("CALL", first, flags=2, objects=objects, operands=map(to.value, step.operands))
-    to.emit("UNPACK", to.block(step.arrays), first, flags=len(step.arrays), objects=(None,))
+    to.emit("CALL", first, flags=2, objects=objects, operands=operands)
+    to.emit("UNPACK", made, first, flags=len(step.arrays), objects=(None,))
+    if step.unchanged is not None:
+        to.land(over)
 
 
 def _check_operand(step: CheckOperand, to: Assembler) -> None:

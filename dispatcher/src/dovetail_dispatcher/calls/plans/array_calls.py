@@ -162,14 +162,11 @@ def _promotion_per_call(
     arrays = {a.name: Value(f"{a.name}_array") for a in promoted}
     category = category_of_number(call.key & PYTHON_SCALAR)
     is_operand = category >= 0 and numbers_allowed(call.schema, call.op.promote)
-    promote = PromoteOperands(
-        tuple(map(argument_value, promoted)),
-        PROMOTION.plug.promoter(
-            call.backend, call.op, category, is_operand=is_operand, in_single=call.in_single
-        ),
-        tuple(arrays.values()),
-        COMPUTED,
+    function, unchanged = PROMOTION.plug.promoter(
+        call.backend, call.op, category, is_operand=is_operand, in_single=call.in_single
     )
+    operands = tuple(map(argument_value, promoted))
+    promote = PromoteOperands(operands, function, unchanged, tuple(arrays.values()), COMPUTED)
     return Promotion({**given, **arrays}, (promote,), casts=True)
 
 

@@ -25,10 +25,19 @@ class MoveToBackend(Step):
 class PromoteOperands(Step):
     """Compute the promoted dtype of a call, if the key does not determine it, and cast the
     operands.
+
+    Attributes
+    ----------
+    promote
+        Returns the arrays of the operands and the dtype.
+    unchanged
+        The dtypes by their bits of which `promote` casts no operands if all are of one, as far as
+        it has met them; None if it may cast them.
     """
 
     operands: tuple[Value, ...]
     promote: Callable[..., Any]
+    unchanged: dict[int, Any] | None
     arrays: tuple[Value, ...]
     computed: Value
 

@@ -137,8 +137,9 @@ def check_alpha(op: Operator, values: Sequence[object]) -> None:
 
 def promoter(
     backend: Backend, op: Operator, category: int, *, is_operand: bool, in_single: bool
-) -> Callable[..., tuple[list[Any], dtype]]:
-    """Return the function that casts the operands of a call of `op` to the dtype they compute in.
+) -> tuple[Callable[..., tuple[list[Any], dtype]], dict[int, dtype] | None]:
+    """Return the function that casts the operands of a call of `op` to the dtype they compute in,
+    and the dtypes that it casts no operands of, if all are of one; None if it may.
 
     Parameters
     ----------
@@ -158,8 +159,11 @@ def promoter(
     -------
     Callable
         Takes the operands, and returns their arrays, in order, and the dtype.
+    dict
+        The dtypes by their bits, as far as calls have met them.
     """
     arrays, rule = backend.arrays, op.promotion
+    unchanged: dict[int, dtype] = {}
     known: dict[tuple[int, ...], tuple[dtype, Any, int]] = {}
 
     def promote(*tensors: TensorBase) -> tuple[list[Any], dtype]:
@@ -175,6 +179,8 @@ def promoter(
             wanted = computing_dtype(common_dtype(tensors, category), rule)
             check_computes(op, wanted)
             found = known[kinds] = wanted, arrays.native_dtypes[wanted], wanted.bit
+            if all([kind & wanted.bit for kind in kinds]):
+                unchanged[wanted.bit] = wanted
         wanted, native, bit = found
         operands = []
         for tensor in tensors:
@@ -194,8 +200,10 @@ def promoter(
         return operands, wanted
 
     if is_operand:
-        return promote_with_number
-    return promote_by_scalar if in_single and numbers_allowed(op.schema, op.promote) else promote
+        return promote_with_number, None
+    if in_single and numbers_allowed(op.schema, op.promote):
+        return promote_by_scalar, None
+    return promote, unchanged
 
 
 def check_exact(op: Operator, tensors: tuple[TensorBase, ...]) -> None:
