@@ -227,6 +227,75 @@ def test_a_factory_of_numbers_refuses_what_its_text_refuses(name, args, options)
             factory(*args, **options)
 
 
+LIKE = ("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "full_like")
+
+
+def seen_of(tensor: Any, name: str) -> Any:
+    values = None if name == "empty_like" else tensor.tolist()
+    return tensor.dtype, tensor.shape, tensor.stride(), tensor.device, tensor.requires_grad, values
+
+
+@pytest.mark.parametrize("name", LIKE)
+def test_a_factory_that_goes_by_a_tensor_gives_without_its_text_what_its_text_gives(name):
+    entry = getattr(dovetail, name)
+    number = (2,) if name == "full_like" else ()
+    tensors = [
+        dovetail.ones(2, 3),
+        dovetail.ones(3, 2).t(),
+        dovetail.ones(2, 3, dtype=dovetail.float64),
+        dovetail.ones(2, 3, requires_grad=True),
+        dovetail.ones(2, 3, requires_grad=True) * 2,
+        dovetail.ones(4, 3)[::2],
+        dovetail.tensor(1.0),
+    ]
+    for mode in (dovetail.enable_grad, dovetail.no_grad, dovetail.inference_mode):
+        for options in ({}, {"dtype": dovetail.float64}, {"memory_format": None}):
+            for each in tensors:
+                with mode(), pytest.MonkeyPatch.context() as patch:
+                    dovetail.manual_seed(0)
+                    expected = entry.text(each, *number, **options)
+                    patch.setattr(entry.text, "__code__", refused.__code__)
+                    dovetail.manual_seed(0)
+                    made = entry(each, *number, **options)
+                assert seen_of(made, name) == seen_of(expected, name)
+                assert made.is_inference() is expected.is_inference()
+
+
+@pytest.mark.parametrize("name", LIKE)
+def test_other_calls_of_a_factory_that_goes_by_a_tensor_are_those_of_its_text(name):
+    entry, x = getattr(dovetail, name), dovetail.ones(2)
+    number = (2,) if name == "full_like" else ()
+    entry(x, *number)
+    assert entry(x, *number, requires_grad=True).requires_grad
+    assert entry(x, *number, device="meta").device.type == "meta"
+    assert entry(x.to("meta"), *number).device.type == "meta"
+    for error, args, options in (
+        (TypeError, (), {}),
+        (TypeError, (1, *number), {}),
+        (TypeError, (x, *number, None, None), {}),
+        (TypeError, (x, *number), {"unknown": None}),
+        (TypeError, (x, *number), {"dtype": "float32"}),
+    ):
+        with pytest.raises(error) as found:
+            entry(*args, **options)
+        with pytest.raises(error) as expected:
+            entry.text(*args, **options)
+        assert str(found.value) == str(expected.value)
+    with Recorder() as mode:
+        entry(x, *number)
+    assert entry in mode.seen
+
+
+class Recorder(TorchFunctionMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Any] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen.append(func)
+        return func(*args, **(kwargs or {}))
+
+
 @pytest.mark.parametrize("key", ("CPU", "BackendSelect"))
 def test_a_factory_calls_the_kernel_that_is_registered_now(factory, key):
     name = {"empty": "empty.memory_format"}.get(factory.__name__, factory.__name__)

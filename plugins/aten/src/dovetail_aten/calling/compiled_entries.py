@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from inspect import CO_VARARGS
 from types import FunctionType
 from typing import Any, Final
@@ -114,13 +114,7 @@ def factory_entry(
             place = [p.kind for p in taken].index("DTYPE")
             own = taken[place]._replace(kind="CLASSES", is_optional=False, default=dtype)
             taken[place] = own
-        names = {p.name for p in taken}
-        rest = [
-            Parameter(name, "DEFAULT", False, 0, default, ())
-            for name, default in (text.__kwdefaults__ or {}).items()
-            if name not in names and name not in positional
-        ]
-        return found._replace(parameters=(*taken, *rest), own=len(rest), leading=len(leading))
+        return _with_own(found, taken, text, positional)._replace(leading=len(leading))
 
     def choose(args: tuple[object, ...], kwargs: dict[str, object]) -> Callable[..., Any]:
         assert arrange is not None
@@ -133,6 +127,51 @@ def factory_entry(
     if takes_sizes:
         return COMPILED_ENTRY.plug(function, form)
     return function if arrange is None else COMPILED_ENTRY.plug(function, lambda text: choose)
+
+
+def like_entry(
+    name: str,
+    routes_of: Callable[[Operator], dict[int, Callable[..., Any]]],
+    function: Callable[..., object],
+) -> Callable[..., Any]:
+    """Return the compiled entry before the public function of a factory that has a tensor to go by.
+
+    Parameters
+    ----------
+    name
+        Of the operator; a selective build may lack it.
+    routes_of
+        Returns the routes of the operator by signature and state, past the choice of the backend.
+    """
+
+    def form(text: FunctionType) -> EntryForm | None:
+        op = registry.find(name)
+        found = None if op is None else form_of(op, python_schema(op.schema), routes=routes_of(op))
+        if found is None:
+            return None
+        taken = [
+            p._replace(kind="DEFAULT") if p.name in ("layout", "device", "pin_memory") else p
+            for p in found.parameters
+        ]
+        return _with_own(found, taken, text)
+
+    load_compiled_code()
+    return COMPILED_ENTRY.plug(function, form)
+
+
+def _with_own(
+    form: EntryForm, taken: list[Parameter], text: FunctionType, positional: Iterable[str] = ()
+) -> EntryForm:
+    """Return a form that takes `taken`, and of the other keywords of `text` the defaults alone;
+    not those of `positional`, which `taken` has without a name.
+    """
+    names = {*positional, *[p.name for p in taken]}
+    own = [
+        Parameter(name, "DEFAULT", False, 0, default, ())
+        for name, default in (text.__kwdefaults__ or {}).items()
+        if name not in names
+    ]
+    return form._replace(parameters=(*taken, *own), own=len(own))
 
 
 def scalar_entry(

@@ -34,7 +34,7 @@ from ...backend.backend_select import (
 )
 from ...backend.devices import as_device, backend_for
 from ...backend.pinned_memory import check_pinning
-from ...calling.compiled_entries import factory_entry
+from ...calling.compiled_entries import factory_entry, like_entry
 from ...templates.numpy_names import NUMPY_NAMES
 from ...typing import Tensor
 from ..data.dtype_arguments import as_dtype
@@ -176,6 +176,10 @@ class LikeFactory:
         self._function: Callable[..., Any] = getattr(aten, name)
         self._op: Operator | None = None  # found at a call: a selective build may lack it
         self._known: dict[int, Callable[..., Any]] = {}  # by signature and state
+
+    def called_by(self, function: Callable[..., object]) -> Any:
+        """Return the entry before the public function that calls the factory."""
+        return like_entry(f"aten::{self._name}", factory_routes, function)
 
     def __call__(
         self,

@@ -30,6 +30,7 @@ _randn_like = LikeFactory("randn_like")
 
 @shown_plainly(**FACTORY_OPTIONS)
 @overridable
+@_zeros_like.called_by
 def zeros_like(
     input: Tensor = MISSING,
     *,
@@ -64,6 +65,7 @@ def zeros_like(
 
 @shown_plainly(**FACTORY_OPTIONS)
 @overridable
+@_ones_like.called_by
 def ones_like(
     input: Tensor = MISSING,
     *,
@@ -85,6 +87,7 @@ def ones_like(
 
 @shown_plainly(**FACTORY_OPTIONS)
 @overridable
+@_empty_like.called_by
 def empty_like(
     input: Tensor = MISSING,
     *,
@@ -106,6 +109,7 @@ def empty_like(
 
 @shown_plainly(**FACTORY_OPTIONS)
 @overridable
+@_full_like.called_by
 def full_like(
     input: Tensor = MISSING,
     fill_value: Any = MISSING,
@@ -131,6 +135,7 @@ def full_like(
 
 @shown_plainly(**FACTORY_OPTIONS)
 @overridable
+@_rand_like.called_by
 def rand_like(
     input: Tensor = MISSING,
     *,
@@ -163,6 +168,7 @@ def rand_like(
 
 @shown_plainly(**FACTORY_OPTIONS)
 @overridable
+@_randn_like.called_by
 def randn_like(
     input: Tensor = MISSING,
     *,
