@@ -94,7 +94,7 @@ class NoPromotion:
 
     def promoter(
         self, backend: Backend, op: Operator, category: int, *, is_operand: bool, in_single: bool
-    ) -> Callable[..., tuple[list[Any], dtype]]:
+    ) -> tuple[Callable[..., tuple[list[Any], dtype]], dict[int, dtype] | None]:
         """Raise RuntimeError: the operator was declared with a promotion that nothing knows."""
         raise RuntimeError(
             f"{op.qualified_name} promotes its operands, and no base library is in use that says "

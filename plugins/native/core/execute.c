@@ -238,6 +238,27 @@ has_dims(const module_state *state, PyObject *const *registers, const instructio
 }
 
 static int
+is_in_c_order(const module_state *state, PyObject *const *registers, const instruction *in)
+{
+    PyObject *tensor = register_value(registers, in->a);
+    PyObject *array = tensor == NULL ? NULL : held_slot(state, tensor, state->tensor_array);
+    if (array == NULL) {
+        return -1;
+    }
+    int is_ordered;
+    if (LIKELY(PyArray_CheckExact(array))) {
+        is_ordered = PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array);
+    }
+    else {
+        PyObject *answer = PyObject_CallOneArg(in->objects[0], array);
+        is_ordered = answer == NULL ? -1 : PyObject_IsTrue(answer);
+        Py_XDECREF(answer);
+    }
+    Py_DECREF(array);
+    return is_ordered;
+}
+
+static int
 set_state(const module_state *state, PyObject *value)
 {
     PyObject *token = PyContextVar_Set(state->state_variable, value);
@@ -371,6 +392,9 @@ run(const Route *route, PyObject **registers)
             break;
         case OP_UNLESS_ONE_DTYPE:
             condition = have_one_dtype(state, registers, in);
+            break;
+        case OP_UNLESS_CONTIGUOUS:
+            condition = is_in_c_order(state, registers, in);
             break;
         case OP_UNLESS_NDIM:
             condition = has_dims(state, registers, in);

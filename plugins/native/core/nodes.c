@@ -328,13 +328,25 @@ described(const module_state *state, PyObject *array)
     return both;
 }
 
+/* The description of an array, or the list of those of a list of arrays. */
 static PyObject *
 described_operand(const module_state *state, PyObject *const *registers, const operand *each)
 {
     PyObject *array = operand_value(state, registers, each);
-    PyObject *description = array == NULL ? NULL : described(state, array);
-    Py_XDECREF(array);
-    return description;
+    if (array == NULL || each->kind != OPERAND_ARRAYS) {
+        PyObject *description = array == NULL ? NULL : described(state, array);
+        Py_XDECREF(array);
+        return description;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(array); i++) { /* a new list */
+        PyObject *description = described(state, PyList_GET_ITEM(array, i));
+        if (description == NULL) {
+            Py_DECREF(array);
+            return NULL;
+        }
+        PyList_SetItem(array, i, description);
+    }
+    return array;
 }
 
 int
@@ -405,13 +417,12 @@ do_save_result(const module_state *state, PyObject **registers, const instructio
     return 0;
 }
 
-int
-do_attach(const module_state *state, PyObject **registers, const instruction *in)
+/* Make a node that of a tensor; number: of the result, or None for the one that the tensor has. */
+static int
+attach(const module_state *state, const instruction *in, PyObject *node, PyObject *tensor,
+       PyObject *number)
 {
-    PyObject *node = register_value(registers, in->a);
-    PyObject *tensor = node == NULL ? NULL : register_value(registers, in->b);
-    PyObject *signature =
-        tensor == NULL ? NULL : tensor_slot(state, tensor, state->tensor_signature);
+    PyObject *signature = tensor_slot(state, tensor, state->tensor_signature);
     int is_differentiable = signature == NULL ? -1 : has_bits(signature, in->bits);
     if (is_differentiable <= 0) {
         return is_differentiable;
@@ -421,9 +432,28 @@ do_attach(const module_state *state, PyObject **registers, const instruction *in
         return -1;
     }
     set_slot(tensor, state->tensor_grad_fn, Py_NewRef(node));
-    if (in->objects[0] != Py_None) {
-        set_slot(tensor, state->tensor_output_nr, Py_NewRef(in->objects[0]));
+    if (number != Py_None) {
+        set_slot(tensor, state->tensor_output_nr, Py_NewRef(number));
     }
     set_slot(tensor, state->tensor_signature, recorded);
     return 0;
+}
+
+int
+do_attach(const module_state *state, PyObject **registers, const instruction *in)
+{
+    PyObject *node = register_value(registers, in->a);
+    PyObject *result = node == NULL ? NULL : register_value(registers, in->b);
+    if (result == NULL || !in->flags) {
+        return result == NULL ? -1 : attach(state, in, node, result, in->objects[0]);
+    }
+    PyObject *items = PySequence_Fast(result, "a kernel returned no list of tensors");
+    int failed = items == NULL ? -1 : 0;
+    for (Py_ssize_t i = 0; !failed && i < PySequence_Fast_GET_SIZE(items); i++) {
+        PyObject *number = PyLong_FromSsize_t(i), *tensor = PySequence_Fast_GET_ITEM(items, i);
+        failed = number == NULL ? -1 : attach(state, in, node, tensor, number);
+        Py_XDECREF(number);
+    }
+    Py_XDECREF(items);
+    return failed;
 }

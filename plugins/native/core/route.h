@@ -5,7 +5,7 @@
 #include "native.h"
 
 /* The format of programs; lowering.py has the same number. */
-#define PLAN_FORMAT 3
+#define PLAN_FORMAT 4
 
 #define MAX_REGISTERS 64
 #define MAX_OPERANDS 24 /* of one instruction */
@@ -50,6 +50,8 @@
     /* a: the item of dict objects[0] by those of bits that the signatures of all operands have; to \
      * target if these differ, or there is none */ \
     X(UNLESS_ONE_DTYPE, 1, 1) \
+    /* to target unless the array of tensor a, by objects[0] if it is not NumPy's, is in C order */ \
+    X(UNLESS_CONTIGUOUS, 1, 0) \
     /* to target unless the array of tensor a has `bits` dimensions */ \
     X(UNLESS_NDIM, 0, 0) \
     /* a: tensor around array b, or a list of tensors around those of list b, which share the memory \
@@ -60,7 +62,7 @@
     X(MARK_VIEW, 2, 0) \
     /* a: node with the edges in operands; see NODE_* */ \
     X(NODE, 5, 0) \
-    /* slot of a: (shape, dtype) of the operand, or a list of these */ \
+    /* slot of a: (shape, dtype) of the operand, or a list of these: of operands, or of a list */ \
     X(DESCRIBE, 0, 1) \
     /* slot and slot2 of a: tensor b and its version, which c holds if flags */ \
     X(SAVE_TENSOR, 0, 0) \
@@ -68,7 +70,8 @@
     X(SAVE_VALUE, 0, 1) \
     /* slot of a: (array c, new version counter of tensor b, 0) */ \
     X(SAVE_RESULT, 0, 0) \
-    /* a is the maker of b if its signature has one of bits: objects: output number or None, GRAD */ \
+    /* a is the maker of b, or (flags) of each of list b, if its signature has one of bits: objects: \
+     * output number or None, GRAD */ \
     X(ATTACH, 2, 0) \
     /* a: what slot of b holds, a node of class objects[0] */ \
     X(LOAD, 1, 0) \

@@ -61,6 +61,8 @@ from .steps.results import WrapArray as WrapArray
 from .steps.results import WrapArrays as WrapArrays
 from .steps.results import WrapUnlessMasked as WrapUnlessMasked
 from .steps.results import mark_inside as mark_inside
+from .steps.shortcuts import ConstantOperand as ConstantOperand
+from .steps.shortcuts import TakeShortcut as TakeShortcut
 from .steps.tensor_kernels import BumpVersion as BumpVersion
 from .steps.tensor_kernels import CallTensorKernel as CallTensorKernel
 from .steps.tensor_kernels import CheckAliases as CheckAliases

@@ -16,6 +16,8 @@ from .kernels import FORMULA as FORMULA
 from .kernels import TENSOR as TENSOR
 from .kernels import WRAPPED as WRAPPED
 from .registry import forget_all_routes as forget_all_routes
+from .shortcuts import Constant as Constant
+from .shortcuts import Shortcut as Shortcut
 from .source_locations import place_of_definition as place_of_definition
 from .updates.backend_fallbacks import BUILT_IN as BUILT_IN
 from .updates.backend_fallbacks import add_built_in_fallbacks as add_built_in_fallbacks

@@ -81,6 +81,7 @@ class Operator:
         "_schema",
         "_schema_text",
         "batching_rule",
+        "callers",
         "covered",
         "definition",
         "formula",
@@ -114,6 +115,7 @@ class Operator:
         self.formula: Formula | PythonFormula | None = None
         self.fusion: Fusion | None = None
         self.fused_in: tuple[Operator, ...] = ()
+        self.callers: tuple[Operator, ...] = ()  # whose routes hold plans of this one
         self.batching_rule: BatchingRule | None = None
         self.kind = "other"
         self.promotion = "none"
@@ -310,7 +312,7 @@ class Operator:
                 routes.clear()
         for other in self.variants:
             other.forget_routes()
-        for other in self.fused_in:
+        for other in (*self.fused_in, *self.callers):
             other.forget_routes()
 
     def __repr__(self) -> str:
@@ -324,7 +326,7 @@ class CoveredDefinition:
 
     __slots__ = tuple(
         set(Operator.__slots__)
-        - {"__weakref__", "covered", "name", "overload", "variant_of", "variants"}
+        - {"__weakref__", "callers", "covered", "name", "overload", "variant_of", "variants"}
     )
 
     definition: Defined | None

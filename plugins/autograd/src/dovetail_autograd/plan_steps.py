@@ -18,6 +18,7 @@ from .recording.edges import Edge, FindEdge, IfAnyEdge, edge_of, edges_of
 from .recording.fused_recording import UnlessEdge, UnlessFitting, UnlessUnwatched
 from .recording.record_node import (
     NODE,
+    AttachList,
     AttachResult,
     DescribeResults,
     HandleExtras,
@@ -45,6 +46,7 @@ from .recording.write_steps import (
 __all__ = [
     "DIFFERENTIABLE",
     "NODE",
+    "AttachList",
     "AttachResult",
     "CheckInplace",
     "CopyBeforeWrite",

@@ -8,6 +8,7 @@ from typing import Any, Final
 from dovetail_dispatcher.calls import (
     ArrayOf,
     CastArray,
+    ConstantOperand,
     Expression,
     NativeDtype,
     Operand,
@@ -156,6 +157,8 @@ class Assembler:
             case NativeDtype():
                 kind = "OPTIONALLY_LOOKED_UP" if each.optional else "LOOKED_UP"
                 return OPERANDS[kind], self.register(each.value), each.native_dtypes
+            case ConstantOperand():
+                return self.constant(each.value)
             case CastArray():
                 made = self.fresh()
                 array = (OPERANDS["ARRAY"], self.register(each.value), None)

@@ -12,7 +12,7 @@ from dovetail_dispatcher.calls import Step, Value
 from dovetail_dispatcher.compilation import compile_source
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, VIEW
 
-from ._core import is_bare_class, set_view_class, slot_offset
+from ._core import OPERANDS, is_bare_class, set_view_class, slot_offset
 from .assembler import Assembler, LoweredOperand, NotLoweredError
 from .dispatcher_steps import LOWERINGS, lower_all
 
@@ -133,6 +133,15 @@ def _attach(step: autograd.AttachResult, cls: type, to: Assembler) -> None:
     )
 
 
+def _attach_list(step: autograd.AttachList, cls: type, to: Assembler) -> None:
+    if step.may_be_none or step.flags is not None or not isinstance(step.results, Value):
+        raise NotLoweredError("AttachList of some results")
+    node, results = to.register(autograd.NODE), to.register(step.results)
+    arrays = (OPERANDS["ARRAYS"], results, None)
+    to.emit("DESCRIBE", node, slot=_slot(cls, "input_metadata"), operands=[arrays])
+    to.emit("ATTACH", node, results, flags=1, bits=_DIFFERENTIABLE, objects=(None, GRAD))
+
+
 # -- what a node saves -----------------------------------------------------------------------------
 
 
@@ -226,6 +235,7 @@ def _copy_before_write(step: autograd.CopyBeforeWrite, to: Assembler) -> None:
 
 
 _PARTS: Final[dict[type[Step], Callable[[Any, type, Assembler], None]]] = {
+    autograd.AttachList: _attach_list,
     autograd.AttachResult: _attach,
     autograd.DescribeResults: _describe,
     autograd.SaveNothing: _save_nothing,

@@ -26,6 +26,7 @@ from dovetail_dispatcher.calls import (
     NumberToTensor,
     PromoteOperands,
     Step,
+    TakeShortcut,
     TranslateErrors,
     UnpackArrays,
     Value,
@@ -114,6 +115,25 @@ def _if_condition(step: IfCondition, to: Assembler) -> None:
     to.land(over)
 
 
+def _take_shortcut(step: TakeShortcut, to: Assembler) -> None:
+    tensor, result = to.register(step.tensor), to.register(step.result)
+    jumps = [_unless_default(value, default, to) for value, default in step.defaults]
+    if step.other_ndim >= 0:
+        has_others = to.emit("UNLESS_NDIM", tensor, bits=step.other_ndim)
+        jumps.append(to.emit("JUMP"))
+        to.land(has_others)
+    if step.is_contiguous is not None:
+        jumps.append(to.emit("UNLESS_CONTIGUOUS", tensor, objects=(step.is_contiguous,)))
+    if step.plan is None:
+        to.emit("SET", result, operands=[to.at(tensor)])
+    else:
+        to.call(step.build(step.plan), map(to.operand, step.given), result)
+    over = to.emit("JUMP")
+    to.land(*jumps)
+    lower_all(step.otherwise, to)
+    to.land(over)
+
+
 # -- array kernels ---------------------------------------------------------------------------------
 
 
@@ -122,21 +142,18 @@ def _call_kernel(step: CallKernel, to: Assembler) -> None:
     if step.fast is None or step.defaults is None:
         _kernel_call(step.general, step.results, reword, to)
         return
-    jumps = [
-        to.emit(
-            "UNLESS_DEFAULT",
-            to.register(value),
-            flags=int(default is None or isinstance(default, bool)),
-            objects=(default,),
-        )
-        for value, default in step.defaults
-    ]
+    jumps = [_unless_default(value, default, to) for value, default in step.defaults]
     _kernel_call(step.fast, step.results, reword, to)
     if jumps:
         over = to.emit("JUMP")
         to.land(*jumps)
         _kernel_call(step.general, step.results, reword, to)
         to.land(over)
+
+
+def _unless_default(value: Value, default: object, to: Assembler) -> int:
+    is_constant = default is None or isinstance(default, bool)
+    return to.emit("UNLESS_DEFAULT", to.register(value), flags=int(is_constant), objects=(default,))
 
 
 def _rewording(rewording: TranslateErrors | None, to: Assembler) -> Any:
@@ -381,6 +398,7 @@ LOWERINGS: Final[Lowerings] = {
     MoveToBackend: _move,
     NumberToTensor: _number_to_tensor,
     PromoteOperands: _promote,
+    TakeShortcut: _take_shortcut,
     UnpackArrays: _unpack_arrays,
     WrapArray: _wrap_array,
     WrapArrays: _wrap_arrays,

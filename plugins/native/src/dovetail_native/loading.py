@@ -10,7 +10,7 @@ from typing import Final
 
 from .sources import source_hash
 
-PLAN_FORMAT: Final = 3
+PLAN_FORMAT: Final = 4
 """The format of programs of routes, which the compiled module has to be of."""
 
 VERSION: Final = "0.1.0"

@@ -5,7 +5,7 @@ Each layer takes a plan and returns one. Those of autograd fill sockets.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from dovetail_kernel import (
@@ -29,11 +29,13 @@ from ...table import registry
 from ...table.computed_table import compute, highest, without_fallthrough
 from ...table.kernels import FALLTHROUGH, WRAPPED, Kernel
 from ...table.operator import Operator
+from ...table.shortcuts import shortcut_of
 from ..dispatch_errors import ambiguous_error, fallthrough_error, missing_kernel_error
 from ..plan import RoutePlan
 from ..steps.results import MarkInside
 from .array_plans import array_plan
 from .conditions import asking_plan, conditioned_kernels
+from .shortcut_plans import shortcut_plan
 from .tensor_plans import (
     boxed_plan,
     counting_plan,
@@ -150,7 +152,11 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
             wrapped = _fallback_above(composition, chosen, kernel)
             if wrapped is not None:
                 return wrapped_plan(op, wrapped, kernel)
-            return tensor_plan(op, kernel, _passed(composition, kernel))
+            plan = tensor_plan(op, kernel, _passed(composition, kernel))
+            shortcut = shortcut_of(kernel.fn)
+            if shortcut is None:
+                return plan
+            return shortcut_plan(composition, shortcut, plan, partial(_same_call, composition))
         case "fake":
             return fake_plan(op, kernel, _passed(composition, kernel))
         case "custom":
@@ -214,6 +220,14 @@ def _through_autograd(composition: Composition, kernel: Kernel) -> RoutePlan:
     if composition.records or composition.views:
         return AUTOGRAD_LAYERS.plug.record(composition, kernel, below)
     return below
+
+
+def _same_call(composition: Composition, op: Operator, keys: DispatchKeySet | None) -> RoutePlan:
+    """Return the plan of a call of `op` with the key and state of another call."""
+    key, now = composition.key, composition.state
+    if keys is None:
+        return compose_whole(Composition(op, call_keys(key, now), key, now))
+    return compose_whole(Composition(op, keys, key, now), keys.highestPriorityTypeId())
 
 
 def fused_plan(composition: Composition, kernel: Kernel) -> RoutePlan | None:

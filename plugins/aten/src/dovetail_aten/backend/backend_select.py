@@ -11,7 +11,7 @@ from typing import Any
 from dovetail_dispatcher import Kernel, Operator
 from dovetail_dispatcher.calls import MAX_ROUTES, redispatch_route
 from dovetail_dispatcher.schema import default_of
-from dovetail_dispatcher.table import TENSOR, add_kernel, place_of_definition, registry
+from dovetail_dispatcher.table import TENSOR, Shortcut, add_kernel, place_of_definition, registry
 from dovetail_kernel import (
     Backend,
     Device,
@@ -76,40 +76,16 @@ class Selection:
     def __init__(self, op: Operator) -> None:
         self._op = op
         self._select: Callable[..., Any] | None = None
-        self._has_tensor = op.schema.arguments[0].name == "self"
-        # Calls that stay on the device of their tensor: the operator's own dict of routes, by the
-        # signature of the tensor and the state. It has a route as long as the table is as it was.
-        self._known: dict[int, dict[int, Callable[..., Any]]] = {}
+        if op.schema.arguments[0].name == "self":  # the call stays on the device of the tensor
+            Shortcut("", defaults=("layout", "device", "pin_memory"))(self)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        stays = (
-            self._has_tensor
-            and options["device"] is None
-            and options["layout"] is None
-            and not options["pin_memory"]
-        )
-        if stays:
-            key = args[0]._signature | state()
-            known = self._known.get(key)
-            route = None if known is None else known.get(key)
-            if route is not None:
-                return route(*args, *options.values())
         if options.get("layout") is not None:
             check_layout(self._op.base_name, options["layout"])
         select = self._select
         if select is None:
             select = self._select = _selection_of(self._op)
-        if stays:
-            self._remember(key, args[0]._backend)
         return select(*args, **options)
-
-    def _remember(self, key: int, backend: Backend) -> None:
-        """Keep where the routes of calls with `key` are that stay on the device of their tensor."""
-        route_below(self._op, backend, key)
-        if len(self._known) >= MAX_ROUTES:
-            self._known.clear()
-        # What was composed may be gone again, but not the dict.
-        self._known[key] = self._op.redispatch_routes.setdefault(dense_keys(backend), {})
 
     @property
     def __signature__(self) -> inspect.Signature:

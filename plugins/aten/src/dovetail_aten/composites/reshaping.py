@@ -8,6 +8,7 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import infer_size
+from dovetail_dispatcher.table import Shortcut
 from dovetail_kernel import backend_of_signature, contiguous_format
 
 
@@ -32,6 +33,7 @@ def can_view(shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]
     return not rest
 
 
+@Shortcut("aten::view", ("self", "shape"), is_contiguous=True)
 def reshape(self: Any, shape: Sequence[int]) -> Any:
     """Return the elements of `self` in another shape: a view if possible, else a copy."""
     if backend_of_signature(self._signature).arrays.is_contiguous(self.array):

@@ -9,6 +9,7 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import infer_size, wrap_dim
+from dovetail_dispatcher.table import Constant, Shortcut
 from dovetail_kernel import (
     MemoryFormat,
     backend_of_signature,
@@ -21,6 +22,7 @@ from ....composites.reshaping import reshape
 from ....typing import Tensor
 
 
+@Shortcut(None, defaults=("memory_format",), is_contiguous=True)
 def contiguous(self: Any, *, memory_format: MemoryFormat | None = None) -> Any:
     """Return `self` if its elements lie in row-major order, else a copy in which they do."""
     if memory_format is None:
@@ -37,6 +39,13 @@ def contiguous(self: Any, *, memory_format: MemoryFormat | None = None) -> Any:
     return F.clone(self, memory_format=memory_format)
 
 
+@Shortcut(
+    "aten::view",
+    ("self", Constant((-1,))),
+    defaults=("start_dim", "end_dim"),
+    is_contiguous=True,
+    other_ndim=1,
+)
 def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Return `self` with dimensions `start_dim` to `end_dim` made one."""
     sizes = _flattened(tuple(self.array.shape), start_dim, end_dim)
