@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._generated import functions as F
+from ..kernel_support.checks.copy_checks import check_repeats, padded_shape
+from ..kernel_support.checks.view_checks import check_permutation, check_t, expanded_sizes
 from ..kernel_support.dims import infer_size, wrap_dim
 from ..kernel_support.geometry.border_geometry import sources_of
 from ..kernel_support.geometry.view_bounds import extent
@@ -25,44 +27,21 @@ def unsafe_view(info: Batch, in_dims: Dims, self: Any, size: Sequence[int]) -> t
 
 
 def permute(info: Batch, in_dims: Dims, self: Any, dims: Sequence[int]) -> tuple[Any, Any]:
-    ndim = logical_ndim(self, 0)
-    if len(dims) != ndim:
-        raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
-            "length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = "
-            f"{len(dims)}"
-        )
-    return F.permute(self, [0, *[front(dim, ndim) for dim in dims]]), 0
+    order = check_permutation(tuple(dims), logical_ndim(self, 0))
+    return F.permute(self, [0, *[dim + 1 for dim in order]]), 0
 
 
 def t(info: Batch, in_dims: Dims, self: Any) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
-    if ndim > 2:
-        raise RuntimeError(
-            f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D. Use transpose or mT."
-        )
+    check_t(ndim)
     return F.transpose(self, 1, 2) if ndim == 2 else F.alias(self), 0
 
 
 def expand(
     info: Batch, in_dims: Dims, self: Any, size: Sequence[int], *, implicit: bool = False
 ) -> tuple[Any, Any]:
-    ndim = logical_ndim(self, 0)
-    added = len(size) - ndim
-    if added < 0:
-        raise RuntimeError(
-            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the "
-            "number of dimensions "
-            f"in the tensor ({ndim})"
-        )
-    for dim, wanted in enumerate(size[:added]):
-        if wanted == -1:
-            raise RuntimeError(
-                "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
-                f"dimension {dim}"
-            )
-    return F.expand(padded(self, 0, len(size)), (info.batch_size, *size), implicit=implicit), 0
+    sizes = info.batch_size, *expanded_sizes(size, logical_shape(self, 0))
+    return F.expand(padded(self, 0, len(size)), sizes, implicit=implicit), 0
 
 
 def unsqueeze(info: Batch, in_dims: Dims, self: Any, dim: int) -> tuple[Any, Any]:
@@ -117,12 +96,7 @@ def roll(
 
 
 def repeat(info: Batch, in_dims: Dims, self: Any, repeats: Sequence[int]) -> tuple[Any, Any]:
-    if len(repeats) < logical_ndim(self, 0):
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
-            "tensor. Give one "
-            "number per dimension."
-        )
+    check_repeats(repeats, logical_shape(self, 0))
     return F.repeat(padded(self, 0, len(repeats)), (1, *repeats)), 0
 
 
@@ -140,13 +114,7 @@ def diag_embed(
 def constant_pad_nd(
     info: Batch, in_dims: Dims, self: Any, pad: Sequence[int], value: Scalar = 0
 ) -> tuple[Any, Any]:
-    ndim = logical_ndim(self, 0)
-    if len(pad) > 2 * ndim:
-        raise RuntimeError(
-            "Length of pad should be no more than twice the number of dimensions of the input. "
-            "Pad length is "
-            f"{len(pad)} while the input has {ndim} dimensions."
-        )
+    padded_shape(logical_shape(self, 0), pad)
     return F.constant_pad_nd(self, pad, value), 0
 
 

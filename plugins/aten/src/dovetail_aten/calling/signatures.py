@@ -7,14 +7,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature, signature
 from types import FunctionType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypedDict, TypeVar
 
 from dovetail_dispatcher import FunctionSchema, Operator
 from dovetail_dispatcher.calls import LateSignature, parameters_of, signature_of
 from dovetail_dispatcher.missing import MISSING
+from dovetail_kernel import Layout
 
 from ..templates.python_function import python_schema, variadic_argument
 from .overloads import Overloads
+
+
+class FactoryOptions(TypedDict, total=False):
+    """Options that factories hand on to operators."""
+
+    dtype: Any
+    layout: Layout | None
+    device: Any
+    pin_memory: bool | None
+
 
 FACTORY_OPTIONS: Final = dict.fromkeys(("dtype", "layout", "device", "pin_memory"))
 """What factories that take them from a tensor hand on, and its default."""

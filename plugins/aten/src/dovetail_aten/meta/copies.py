@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NoReturn
 
 from dovetail_kernel import MemoryFormat, TensorBase, bump_version, preserve_format, promote_types
 from dovetail_kernel import dtype as DType
 
+from ..kernel_support.checks.copy_checks import (
+    cat_error,
+    check_cat,
+    check_repeats,
+    check_stack,
+    check_triangle,
+    embedded_shape,
+    padded_shape,
+)
 from ..kernel_support.dims import infer_size, wrap_dim, wrap_dims
 from ..kernel_support.geometry.border_geometry import bordered_shape, bordered_sizes, sources_of
 from ..kernel_support.geometry.broadcasting import broadcast_shapes
@@ -53,110 +63,43 @@ def roll(self: MetaArray, shifts: Sequence[int], dims: Sequence[int] = ()) -> Me
 
 
 def repeat(self: MetaArray, repeats: Sequence[int]) -> MetaArray:
-    extra = len(repeats) - self.ndim
-    if extra < 0:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
-            "tensor: "
-            f"{len(repeats)} < {self.ndim}"
-        )
-    return like(
-        self, [n * times for n, times in zip([1] * extra + list(self.shape), repeats, strict=True)]
-    )
+    own = check_repeats(repeats, self.shape)
+    return like(self, [n * times for n, times in zip(own, repeats, strict=True)])
 
 
 def cat(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
-    if not tensors:
-        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    dtype = tensors[0].dtype
-    for tensor in tensors[1:]:
-        dtype = promote_types(dtype, tensor.dtype)
+    check_cat([tensor.ndim for tensor in tensors])
+    dtype = reduce(promote_types, [tensor.dtype for tensor in tensors])
     # As in PyTorch, a 1-d tensor without elements fits anywhere.
-    kept = [tensor for tensor in tensors if tensor.shape != (0,)]
-    if not kept:
+    shapes = [tensor.shape for tensor in tensors if tensor.shape != (0,)]
+    if not shapes:
         return MetaArray((0,), dtype)
-    first = kept[0]
-    if any([not tensor.ndim for tensor in kept]):
-        raise RuntimeError(
-            "zero-dimensional tensor (at position 0) cannot be concatenated. Use stack."
-        )
-    place = wrap_dim(dim, first.ndim)
-    for number, tensor in enumerate(kept):
-        if tensor.ndim != first.ndim:
-            raise RuntimeError(
-                f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim} "
-                "for tensor "
-                f"number {number}"
-            )
-        for i, (a, b) in enumerate(zip(first.shape, tensor.shape, strict=True)):
-            if a != b and i != place:
-                raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {place}. Expected size {a} "
-                    f"but got size {b} for "
-                    f"tensor number {number} in the list."
-                )
-    shape = list(first.shape)
-    shape[place] = sum(tensor.shape[place] for tensor in kept)
+    place = wrap_dim(dim, len(shapes[0]))
+    if error := cat_error(shapes, place):
+        raise error
+    shape = list(shapes[0])
+    shape[place] = sum([each[place] for each in shapes])
     return MetaArray(shape, dtype)
 
 
 def stack(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
-    if not tensors:
-        raise RuntimeError("stack expects a non-empty TensorList")
-    first = tensors[0]
-    dtype = first.dtype
-    for number, tensor in enumerate(tensors):
-        dtype = promote_types(dtype, tensor.dtype)
-        if tensor.shape != first.shape:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(first.shape)} at "
-                "entry 0 and "
-                f"{list(tensor.shape)} at entry {number}"
-            )
-    shape = list(first.shape)
-    shape.insert(wrap_dim(dim, first.ndim + 1), len(tensors))
-    return MetaArray(shape, dtype)
+    place = check_stack([tensor.shape for tensor in tensors], dim)
+    shape = list(tensors[0].shape)
+    shape.insert(place, len(tensors))
+    return MetaArray(shape, reduce(promote_types, [tensor.dtype for tensor in tensors]))
 
 
 def triangle(self: MetaArray, diagonal: int = 0) -> MetaArray:
-    if self.ndim < 2:
-        raise RuntimeError("tril: input tensor must have at least 2 dimensions")
+    check_triangle("tril", self.ndim)
     return like(self)
 
 
 def diag_embed(self: MetaArray, offset: int = 0, dim1: int = -2, dim2: int = -1) -> MetaArray:
-    ndim = self.ndim + 1
-    a, b = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
-    if a == b:
-        raise RuntimeError(
-            f"diagonal dimensions cannot be identical {dim1}, {dim2}. Name two dimensions."
-        )
-    size = self.shape[-1] + abs(offset)
-    shape = list(self.shape[:-1])
-    for place in sorted((a, b)):
-        shape.insert(place, size)
-    return MetaArray(shape, self.dtype)
+    return like(self, embedded_shape(self.shape, offset, dim1, dim2)[0])
 
 
 def constant_pad_nd(self: MetaArray, pad: Sequence[int], value: Scalar = 0) -> MetaArray:
-    if len(pad) % 2 or len(pad) > 2 * self.ndim:
-        raise RuntimeError(
-            "Length of pad must be even and no more than twice the number of dimensions of the "
-            "input. Pad length is "
-            f"{len(pad)} while the input has {self.ndim} dimensions."
-        )
-    shape = list(self.shape)
-    for i in range(len(pad) // 2):
-        place = self.ndim - 1 - i
-        shape[place] += pad[2 * i] + pad[2 * i + 1]
-        if shape[place] < 0:
-            raise RuntimeError(
-                f"The input size {self.shape[place]}, plus negative padding {pad[2 * i]} and "
-                f"{pad[2 * i + 1]}, "
-                f"resulted in a negative output size, which is invalid. Check dimension {place} "
-                "of your input."
-            )
-    return like(self, shape)
+    return like(self, padded_shape(self.shape, pad))
 
 
 def bordered(self: MetaArray, pad: Sequence[int], mode: str) -> MetaArray:

@@ -4,32 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..kernel_support.dims import wrap_dim
+from ..kernel_support.checks.view_checks import (
+    check_diagonal,
+    check_select,
+    check_slice,
+    diagonal_length,
+)
 from ..kernel_support.geometry.view_bounds import check_view_bounds, extent
 from .meta_array import MetaArray
 
 
 def select(self: MetaArray, dim: int, index: int) -> MetaArray:
-    if not self.ndim:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    place = wrap_dim(dim, self.ndim)
-    size = self.shape[place]
-    if not -size <= index < size:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(self.shape)} at "
-            f"dimension {place}"
-        )
-    return self[(slice(None),) * place + (index,)]
+    return self[(slice(None),) * check_select(self.shape, dim, index) + (index,)]
 
 
 def slice_along(
     self: MetaArray, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> MetaArray:
-    if not self.ndim:
-        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
-    if step < 1:
-        raise RuntimeError(f"slice step must be positive, but got {step}")
-    place = wrap_dim(dim, self.ndim)
+    place = check_slice(self.ndim, dim, step)
     size = self.shape[place]
     first, last, _ = slice(start, end).indices(size)
     strides = list(self.element_strides)
@@ -41,13 +33,8 @@ def slice_along(
 
 
 def diagonal(self: MetaArray, offset: int = 0, dim1: int = 0, dim2: int = 1) -> MetaArray:
-    a, b = wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)
-    if a == b:
-        raise RuntimeError(
-            f"diagonal dimensions cannot be identical {dim1}, {dim2}. Name two dimensions."
-        )
-    rows, columns = self.shape[a], self.shape[b]
-    count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    a, b = check_diagonal(self.ndim, dim1, dim2)
+    count = diagonal_length(self.shape[a], self.shape[b], offset)
     start = self.offset
     if count:
         start += (

@@ -10,6 +10,15 @@ from dovetail_kernel import MemoryFormat, contiguous_format, preserve_format, re
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.typing import NativeDtype
 
+from ...kernel_support.checks.copy_checks import (
+    cat_error,
+    check_cat,
+    check_repeats,
+    check_stack,
+    check_triangle,
+    embedded_shape,
+    padded_shape,
+)
 from ...kernel_support.dims import check_size, clamp_diagonal, wrap_dim, wrap_dims
 from ...kernel_support.family import Family, never_warns, operator
 from ...kernel_support.geometry.memory_layout import inverse, required_order
@@ -143,16 +152,7 @@ class Shapes(Family):
     @never_warns
     def cat(self, tensors: Sequence[Array], dim: int = 0) -> Any:
         """Return the arrays joined along `dim`, in their common dtype."""
-        if not tensors:
-            raise ValueError(
-                "torch.cat(): expected a non-empty list of Tensors. Give at least one."
-            )
-        for position, array in enumerate(tensors):
-            if not array.ndim:
-                raise RuntimeError(
-                    f"zero-dimensional tensor (at position {position}) cannot be concatenated. "
-                    "Use stack."
-                )
+        check_cat([array.ndim for array in tensors])
         tensors = self._alike(tensors)
         # An empty 1-d tensor joins anything.
         taking_part = [array for array in tensors if array.shape != (0,)] or tensors
@@ -166,18 +166,8 @@ class Shapes(Family):
     @never_warns
     def stack(self, tensors: Sequence[Array], dim: int = 0) -> Any:
         """Return the arrays joined along a new dimension `dim`, in their common dtype."""
-        if not tensors:
-            raise RuntimeError("stack expects a non-empty TensorList. Give at least one.")
+        axis = check_stack([array.shape for array in tensors], dim)
         tensors = self._alike(tensors)
-        shape = tensors[0].shape
-        axis = wrap_dim(dim, len(shape) + 1)
-        for position, array in enumerate(tensors):
-            if array.shape != shape:
-                raise RuntimeError(
-                    f"stack expects each tensor to be equal size, but got {list(shape)} at entry "
-                    "0 and "
-                    f"{list(array.shape)} at entry {position}"
-                )
         key = (_ALL,) * axis + (None,)
         joined = self.xp.concatenate([array[key] for array in tensors], axis=axis)
         return self.capabilities.contiguous(joined)
@@ -226,16 +216,7 @@ class Shapes(Family):
     @operator("repeat")
     def repeat(self, x: Array, repeats: Sequence[int]) -> Any:
         """Return a copy repeated along every dimension."""
-        if len(repeats) < x.ndim:
-            raise RuntimeError(
-                "Number of dimensions of repeat dims can not be smaller than number of dimensions "
-                "of tensor"
-            )
-        if any([n < 0 for n in repeats]):
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {min(repeats)}: {list(repeats)}"
-            )
-        own = (1,) * (len(repeats) - x.ndim) + tuple(x.shape)
+        own = check_repeats(repeats, x.shape)
         check_size([n * size for n, size in zip(repeats, own, strict=True)], x.dtype.itemsize)
         key: list[Any] = []
         for _ in repeats:
@@ -253,24 +234,10 @@ class Shapes(Family):
         """Return a copy padded with `value`; negative padding crops. The pairs of `pad` begin with
         the last dimension.
         """
-        if len(pad) % 2:
-            raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
-        if len(pad) > 2 * x.ndim:
-            raise RuntimeError(
-                "Length of pad should be no more than twice the number of dimensions of the input. "
-                f"Pad length is {len(pad)} while the input has {x.ndim} dimensions."
-            )
-        shape, take, put = list(x.shape), [_ALL] * x.ndim, [_ALL] * x.ndim
+        shape, take, put = padded_shape(x.shape, pad), [_ALL] * x.ndim, [_ALL] * x.ndim
         for pair in range(len(pad) // 2):
             dim = x.ndim - 1 - pair
             low, high, size = pad[2 * pair], pad[2 * pair + 1], x.shape[dim]
-            if size + low + high < 0 or min(low, 0) + min(high, 0) < -size:
-                raise RuntimeError(
-                    f"narrow(): length must be non-negative: padding {low} and {high} leaves "
-                    f"nothing of size {size} at "
-                    f"dimension {dim}"
-                )
-            shape[dim] = size + low + high
             take[dim] = slice(max(-low, 0), size - max(-high, 0))
             put[dim] = slice(max(low, 0), shape[dim] - max(high, 0))
         check_size(shape, x.dtype.itemsize)
@@ -280,8 +247,7 @@ class Shapes(Family):
 
     def _triangle(self, name: str, compare: Function, x: Any, diagonal: int) -> Any:
         """Return a copy with 0 where ``compare(column - row, diagonal)`` is not true."""
-        if x.ndim < 2:
-            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        check_triangle(name, x.ndim)
         xp, diagonal = self.xp, clamp_diagonal(diagonal, *x.shape[-2:])
         rows, columns = xp.arange(x.shape[-2])[:, None], xp.arange(x.shape[-1])
         triangle = xp.where(compare(columns - rows, diagonal), x, self.numbers.like(x, 0))
@@ -303,34 +269,9 @@ class Shapes(Family):
     def diag_embed(self, x: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
         """Return zeros with the last dimension of `x` along a diagonal of `dim1` and `dim2`."""
         xp = self.xp
-        ndim = x.ndim + 1
-        first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
-        if first == second:
-            raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-        size = x.shape[-1] + abs(offset)
-        inserted = list(x.shape[:-1])
-        for dim in sorted((first, second)):
-            inserted.insert(dim, size)
+        inserted, dims = embedded_shape(x.shape, offset, dim1, dim2)
         sizes = check_size(inserted, 8)
         places = xp.reshape(xp.arange(math.prod(sizes)), sizes)
-        flat = self.capabilities.diagonal(places, offset, first, second)
+        flat = self.capabilities.diagonal(places, offset, *dims)
         zeros = xp.zeros(math.prod(sizes), dtype=x.dtype)
         return xp.reshape(self.capabilities.index_put(zeros, (flat,), x, False), sizes)
-
-
-def cat_error(shapes: Sequence[Sequence[int]], axis: int) -> RuntimeError | None:
-    """Return the error for shapes that cannot be joined along `axis`; None if they can."""
-    first = shapes[0]
-    for position, shape in enumerate(shapes):
-        if len(shape) != len(first):
-            return RuntimeError(
-                f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
-            )
-        for dim, (expected, size) in enumerate(zip(first, shape, strict=True)):
-            if dim != axis and expected != size:
-                return RuntimeError(
-                    f"Sizes of tensors must match except in dimension {axis}. Expected size "
-                    f"{expected} but got size {size} "
-                    f"for tensor number {position} in the list."
-                )
-    return None

@@ -6,6 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ...kernel_support.checks.view_checks import (
+    check_diagonal,
+    check_select,
+    check_slice,
+    diagonal_length,
+)
 from ...kernel_support.dims import wrap_dim
 from ...kernel_support.family import Family, operator
 from ...kernel_support.geometry.memory_layout import inverse
@@ -108,15 +114,7 @@ class Windows(Family):
     @operator("select_scatter")
     def select_scatter(self, x: Array, src: Array, dim: int, index: int) -> Any:
         """Return a copy with `src` in the slice `index` along `dim`."""
-        if not x.ndim:
-            raise IndexError("select() cannot be applied to a 0-dim tensor. Use clone() of src.")
-        axis = wrap_dim(dim, x.ndim)
-        size = x.shape[axis]
-        if not -size <= index < size:
-            raise IndexError(
-                f"select(): index {index} out of range for tensor of size {list(x.shape)} at "
-                f"dimension {axis}"
-            )
+        axis = check_select(x.shape, dim, index, " Use clone() of src.")
         check_source(src, (*x.shape[:axis], *x.shape[axis + 1 :]))
         return self._with(x, (_ALL,) * axis + (index,), src)
 
@@ -131,11 +129,7 @@ class Windows(Family):
         step: int = 1,
     ) -> Any:
         """Return a copy with `src` in ``[start:end:step]`` along `dim`."""
-        if not x.ndim:
-            raise IndexError("slice() cannot be applied to a 0-dim tensor. Use clone() of src.")
-        if step <= 0:
-            raise RuntimeError(f"slice step must be positive, but is {step}. Flip src instead.")
-        axis = wrap_dim(dim, x.ndim)
+        axis = check_slice(x.ndim, dim, step, " Use clone() of src.")
         part = slice(start, end, step)
         length = len(range(x.shape[axis])[part])
         check_source(src, (*x.shape[:axis], length, *x.shape[axis + 1 :]))
@@ -147,15 +141,11 @@ class Windows(Family):
     ) -> Any:
         """Return a copy with `src` on a diagonal."""
         xp = self.xp
-        first, second = wrap_dim(dim1, x.ndim), wrap_dim(dim2, x.ndim)
-        if first == second:
-            raise RuntimeError(
-                f"diagonal dimensions cannot be identical {dim1}, {dim2}. Name two dimensions."
-            )
+        first, second = check_diagonal(x.ndim, dim1, dim2)
         order = [dim for dim in range(x.ndim) if dim not in (first, second)] + [first, second]
         moved = x.transpose(order)
         rows, columns = moved.shape[-2:]
-        count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+        count = diagonal_length(rows, columns, offset)
         check_source(src, (*moved.shape[:-2], count))
         places = xp.arange(count)
         key = (..., places - min(offset, 0), places + max(offset, 0))

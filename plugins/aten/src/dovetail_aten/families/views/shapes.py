@@ -6,6 +6,14 @@ from collections.abc import Sequence
 
 from dovetail_kernel import dtype as DType
 
+from ...kernel_support.checks.view_checks import (
+    check_permutation,
+    check_split,
+    check_split_sizes,
+    check_t,
+    expanded_sizes,
+    incompatible_view,
+)
 from ...kernel_support.dims import infer_size, wrap_dim
 from ...meta.meta_array import MetaArray, reshaped_strides
 from ...meta.view_shapes import select, slice_along
@@ -16,25 +24,12 @@ def view(self: MetaArray, size: Sequence[int]) -> MetaArray:
     shape = infer_size(size, self.size)
     strides = reshaped_strides(self.shape, self.element_strides, shape)
     if strides is None:
-        raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one "
-            "dimension spans across two "
-            "contiguous subspaces). Use .reshape(...) instead."
-        )
+        raise incompatible_view()
     return self.shown(shape, strides)
 
 
 def permute(self: MetaArray, dims: Sequence[int]) -> MetaArray:
-    if len(dims) != self.ndim:
-        raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
-            "length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = "
-            f"{len(dims)}"
-        )
-    order = [wrap_dim(dim, self.ndim) for dim in dims]
-    if len(set(order)) < len(order):
-        raise RuntimeError("permute(): duplicate dims are not allowed. Name every dimension once.")
+    order = check_permutation(tuple(dims), self.ndim)
     return self.transpose(*order) if order else self.view()
 
 
@@ -48,46 +43,19 @@ def transpose(self: MetaArray, dim0: int, dim1: int) -> MetaArray:
 
 
 def t(self: MetaArray) -> MetaArray:
-    if self.ndim > 2:
-        raise RuntimeError(
-            f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D. Use transpose "
-            "or mT."
-        )
+    check_t(self.ndim)
     return self.transpose() if self.ndim else self.view()
 
 
 def expand(self: MetaArray, size: Sequence[int], *, implicit: bool = False) -> MetaArray:
-    extra = len(size) - self.ndim
-    if extra < 0:
-        raise RuntimeError(
-            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the "
-            "number of dimensions "
-            f"in the tensor ({self.ndim})"
-        )
-    shape, strides = [], []
-    for dim, wanted in enumerate(size):
-        own = self.shape[dim - extra] if dim >= extra else None
-        stride = self.element_strides[dim - extra] if dim >= extra else 0
-        if wanted == -1:
-            if own is None:
-                raise RuntimeError(
-                    "The expanded size of the tensor (-1) isn't allowed in a leading, "
-                    f"non-existing dimension {dim}"
-                )
-            wanted = own
-        if own is not None and own not in (1, wanted):
-            raise RuntimeError(
-                f"The expanded size of the tensor ({wanted}) must match the existing size ({own}) "
-                "at non-singleton "
-                f"dimension {dim}.  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
-            )
-        if own is None:
-            stride = 0 if wanted != 1 else (strides_after(self) if dim == extra - 1 else 0)
-        elif own != wanted:
-            stride = 0
-        shape.append(wanted)
-        strides.append(stride)
-    return self.shown(shape, strides)
+    shape = expanded_sizes(size, self.shape)
+    extra = len(shape) - self.ndim
+    pairs = zip(shape[extra:], self.shape, self.element_strides, strict=True)
+    own = [stride if wanted == present else 0 for wanted, present, stride in pairs]
+    new = [0] * extra
+    if extra and shape[extra - 1] == 1:
+        new[-1] = strides_after(self)
+    return self.shown(shape, new + own)
 
 
 def strides_after(self: MetaArray) -> int:
@@ -124,31 +92,13 @@ def unbind(self: MetaArray, dim: int = 0) -> list[MetaArray]:
 
 
 def split(self: MetaArray, split_size: int, dim: int = 0) -> list[MetaArray]:
-    if not self.ndim:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    place = wrap_dim(dim, self.ndim)
-    size = self.shape[place]
-    if split_size < 0 or (not split_size and size):
-        raise RuntimeError(
-            f"split expects split_size be non-negative, but got split_size={split_size}"
-        )
-    starts = range(0, size, split_size) if split_size and size else (0,)
+    place, starts = check_split(self.shape, split_size, dim)
     return [slice_along(self, place, start, start + split_size) for start in starts]
 
 
 def split_with_sizes(self: MetaArray, split_sizes: Sequence[int], dim: int = 0) -> list[MetaArray]:
-    place = wrap_dim(dim, self.ndim)
-    if sum(split_sizes) != self.shape[place] or any([n < 0 for n in split_sizes]):
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[place]} (input "
-            "tensor's size at "
-            f"dimension {place}), but got split_sizes={list(split_sizes)}"
-        )
-    starts = [sum(split_sizes[:i]) for i in range(len(split_sizes))]
-    return [
-        slice_along(self, place, start, start + n)
-        for start, n in zip(starts, split_sizes, strict=True)
-    ]
+    place, pieces = check_split_sizes(self.shape, split_sizes, dim)
+    return [slice_along(self, place, piece.start, piece.stop) for piece in pieces]
 
 
 def alias(self: MetaArray) -> MetaArray:

@@ -4,27 +4,22 @@ the operators do not have.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from dovetail_kernel import Layout
+from collections.abc import Callable
+from typing import Any, Unpack
 
 from ..._generated import functions as F
+from ...calling.signatures import FACTORY_OPTIONS, FactoryOptions, shown_plainly
 from ...typing import Tensor
 from .factory import finished
 
-if TYPE_CHECKING:
-    from dovetail_kernel import DeviceLike
 
-
+@shown_plainly(**FACTORY_OPTIONS)
 def hann_window(
     window_length: int,
     periodic: bool = True,
     *,
-    dtype: object = None,
-    layout: Layout | None = None,
-    device: DeviceLike | None = None,
-    pin_memory: bool | None = None,
     requires_grad: bool = False,
+    **options: Unpack[FactoryOptions],
 ) -> Tensor:
     """Return the Hann window, ``0.5 - 0.5 cos(2 pi k / (n - 1))``.
 
@@ -50,96 +45,76 @@ def hann_window(
     RuntimeError
         For a negative length, or another dtype.
     """
-    options = _options(dtype, layout, device, pin_memory)
-    return _finished(F.hann_window(window_length, periodic, **options), pin_memory, requires_grad)
+    return _window(F.hann_window, (window_length, periodic), options, requires_grad)
 
 
+@shown_plainly(**FACTORY_OPTIONS)
 def hamming_window(
     window_length: int,
     periodic: bool = True,
     alpha: float = 0.54,
     beta: float = 0.46,
     *,
-    dtype: object = None,
-    layout: Layout | None = None,
-    device: DeviceLike | None = None,
-    pin_memory: bool | None = None,
     requires_grad: bool = False,
+    **options: Unpack[FactoryOptions],
 ) -> Tensor:
     """Return the Hamming window, ``alpha - beta cos(2 pi k / (n - 1))``. Parameters and errors are
     those of `hann_window`.
     """
-    options = _options(dtype, layout, device, pin_memory)
-    made = F.hamming_window(window_length, periodic, alpha, beta, **options)
-    return _finished(made, pin_memory, requires_grad)
+    return _window(F.hamming_window, (window_length, periodic, alpha, beta), options, requires_grad)
 
 
+@shown_plainly(**FACTORY_OPTIONS)
 def bartlett_window(
     window_length: int,
     periodic: bool = True,
     *,
-    dtype: object = None,
-    layout: Layout | None = None,
-    device: DeviceLike | None = None,
-    pin_memory: bool | None = None,
     requires_grad: bool = False,
+    **options: Unpack[FactoryOptions],
 ) -> Tensor:
     """Return the Bartlett window, ``1 - abs(2 k / (n - 1) - 1)``. Parameters and errors are those
     of `hann_window`.
     """
-    options = _options(dtype, layout, device, pin_memory)
-    return _finished(
-        F.bartlett_window(window_length, periodic, **options), pin_memory, requires_grad
-    )
+    return _window(F.bartlett_window, (window_length, periodic), options, requires_grad)
 
 
+@shown_plainly(**FACTORY_OPTIONS)
 def blackman_window(
     window_length: int,
     periodic: bool = True,
     *,
-    dtype: object = None,
-    layout: Layout | None = None,
-    device: DeviceLike | None = None,
-    pin_memory: bool | None = None,
     requires_grad: bool = False,
+    **options: Unpack[FactoryOptions],
 ) -> Tensor:
     """Return the Blackman window, ``0.42 - 0.5 cos(2 pi k / (n - 1)) + 0.08 cos(4 pi k / (n -
     1))``. Parameters and errors are those of `hann_window`.
     """
-    options = _options(dtype, layout, device, pin_memory)
-    return _finished(
-        F.blackman_window(window_length, periodic, **options), pin_memory, requires_grad
-    )
+    return _window(F.blackman_window, (window_length, periodic), options, requires_grad)
 
 
+@shown_plainly(**FACTORY_OPTIONS)
 def kaiser_window(
     window_length: int,
     periodic: bool = True,
     beta: float = 12.0,
     *,
-    dtype: object = None,
-    layout: Layout | None = None,
-    device: DeviceLike | None = None,
-    pin_memory: bool | None = None,
     requires_grad: bool = False,
+    **options: Unpack[FactoryOptions],
 ) -> Tensor:
     """Return the Kaiser window, ``i0(beta sqrt(1 - (2 k / (n - 1) - 1) ** 2)) / i0(beta)``.
     Parameters and errors are those of `hann_window`.
     """
-    options = _options(dtype, layout, device, pin_memory)
-    made = F.kaiser_window(window_length, periodic, beta, **options)
-    return _finished(made, pin_memory, requires_grad)
+    return _window(F.kaiser_window, (window_length, periodic, beta), options, requires_grad)
 
 
+@shown_plainly(dtype=None, layout=None, device=None)
 def fftfreq(
     n: int,
     d: float = 1.0,
     *,
     out: Tensor | None = None,
-    dtype: object = None,
-    layout: Layout | None = None,
-    device: DeviceLike | None = None,
     requires_grad: bool = False,
+    **options: Unpack[FactoryOptions],
 ) -> Tensor:
     """Return the frequencies of the transform of `n` values with spacing `d`, in its order: ``[0,
     1, ..., (n - 1) // 2, -(n // 2), ..., -1] / (d n)``.
@@ -149,19 +124,17 @@ def fftfreq(
     RuntimeError
         For a negative `n`.
     """
-    options = _options(dtype, layout, device, None)
     return finished(F.fft_fftfreq(n, d, **options), requires_grad, out, "fft_fftfreq")
 
 
+@shown_plainly(dtype=None, layout=None, device=None)
 def rfftfreq(
     n: int,
     d: float = 1.0,
     *,
     out: Tensor | None = None,
-    dtype: object = None,
-    layout: Layout | None = None,
-    device: DeviceLike | None = None,
     requires_grad: bool = False,
+    **options: Unpack[FactoryOptions],
 ) -> Tensor:
     """Return the frequencies of the transform of `n` real values with spacing `d`: ``[0, 1, ..., n
     // 2] / (d n)``.
@@ -171,15 +144,12 @@ def rfftfreq(
     RuntimeError
         For a negative `n`.
     """
-    options = _options(dtype, layout, device, None)
     return finished(F.fft_rfftfreq(n, d, **options), requires_grad, out, "fft_rfftfreq")
 
 
-def _options(
-    dtype: object, layout: Layout | None, device: DeviceLike | None, pin_memory: object
-) -> dict[str, Any]:
-    return {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
-
-
-def _finished(made: Any, pin_memory: bool | None, requires_grad: bool) -> Tensor:
-    return finished(made.pin_memory() if pin_memory else made, requires_grad, None)
+def _window(
+    function: Callable[..., Any], arguments: tuple[object, ...], options: Any, requires_grad: bool
+) -> Tensor:
+    made = function(*arguments, **options)
+    made = made.pin_memory() if options.get("pin_memory") else made
+    return finished(made, requires_grad, None)

@@ -5,6 +5,7 @@ What they take by `named` are NumPy's names of their arguments: ``numel(x=tensor
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dovetail_dispatcher import overridable
@@ -14,6 +15,14 @@ from dovetail_kernel import TensorBase
 from ...calling.numpy_calls import numpy_call
 from ...calling.signatures import shown_plainly
 from ...typing import Tensor
+
+
+def _asked(function: Callable[..., object], input: object, named: dict[str, object]) -> Any:
+    """Return what the method of the name of `function` gives, of a tensor that may be named."""
+    if named:
+        return numpy_call(function, {"input": input}, MISSING, named)
+    name = function.__name__
+    return getattr(_checked(name, input), name)()
 
 
 def _checked(function: str, value: object, name: str = "input", position: int = 1) -> Any:
@@ -31,9 +40,7 @@ def _checked(function: str, value: object, name: str = "input", position: int = 
 @overridable
 def detach_(input: TensorBase = MISSING, **named: Any) -> TensorBase:
     """Detach `input` from its graph in place, and return it."""
-    if named:
-        return numpy_call(detach_, {"input": input}, MISSING, named)  # type: ignore[no-any-return]
-    result: TensorBase = _checked("detach_", input).detach_()
+    result: TensorBase = _asked(detach_, input, named)
     return result
 
 
@@ -41,9 +48,7 @@ def detach_(input: TensorBase = MISSING, **named: Any) -> TensorBase:
 @overridable
 def get_device(input: Tensor = MISSING, **named: Any) -> int:
     """Return the index of the device of `input`; -1 if devices have no index."""
-    if named:
-        return numpy_call(get_device, {"input": input}, MISSING, named)  # type: ignore[no-any-return]
-    index: int = _checked("get_device", input).get_device()
+    index: int = _asked(get_device, input, named)
     return index
 
 
@@ -70,9 +75,7 @@ def is_same_size(input: Tensor = MISSING, other: Tensor = MISSING, **named: Any)
 @overridable
 def is_signed(input: TensorBase = MISSING, **named: Any) -> bool:
     """Return whether the dtype of `input` is signed."""
-    if named:
-        return numpy_call(is_signed, {"input": input}, MISSING, named)  # type: ignore[no-any-return]
-    result: bool = _checked("is_signed", input).is_signed()
+    result: bool = _asked(is_signed, input, named)
     return result
 
 
@@ -80,9 +83,7 @@ def is_signed(input: TensorBase = MISSING, **named: Any) -> bool:
 @overridable
 def is_inference(input: TensorBase = MISSING, **named: Any) -> bool:
     """Return whether `input` was created in inference mode."""
-    if named:
-        return numpy_call(is_inference, {"input": input}, MISSING, named)  # type: ignore[no-any-return]
-    result: bool = _checked("is_inference", input).is_inference()
+    result: bool = _asked(is_inference, input, named)
     return result
 
 
@@ -90,7 +91,5 @@ def is_inference(input: TensorBase = MISSING, **named: Any) -> bool:
 @overridable
 def numel(input: TensorBase = MISSING, **named: Any) -> int:
     """Return the number of elements of `input`."""
-    if named:
-        return numpy_call(numel, {"input": input}, MISSING, named)  # type: ignore[no-any-return]
-    result: int = _checked("numel", input).numel()
+    result: int = _asked(numel, input, named)
     return result

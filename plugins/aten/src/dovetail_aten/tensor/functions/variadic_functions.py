@@ -18,6 +18,12 @@ def _sequence(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(tensors[0]) if one else tensors
 
 
+def _one_or_several(tensors: tuple[Any, ...]) -> Any:
+    """Return the only tensor, or several as a tuple."""
+    is_one = len(tensors) == 1 and not isinstance(tensors[0], list | tuple)
+    return tensors[0] if is_one else _sequence(tensors)
+
+
 @overridable
 def cartesian_prod(*tensors: Any) -> Any:
     """Return the Cartesian product of vectors, one combination per row.
@@ -106,9 +112,7 @@ def atleast_1d(*tensors: Any) -> Any:
     *tensors
         Tensors of any shape, or one sequence of them. A number becomes a vector of one element.
     """
-    if len(tensors) == 1 and not isinstance(tensors[0], list | tuple):
-        return aten.atleast_1d(tensors[0])
-    return aten.atleast_1d(_sequence(tensors))
+    return aten.atleast_1d(_one_or_several(tensors))
 
 
 @overridable
@@ -120,9 +124,7 @@ def atleast_2d(*tensors: Any) -> Any:
     *tensors
         Tensors of any shape, or one sequence of them. A vector becomes a row.
     """
-    if len(tensors) == 1 and not isinstance(tensors[0], list | tuple):
-        return aten.atleast_2d(tensors[0])
-    return aten.atleast_2d(_sequence(tensors))
+    return aten.atleast_2d(_one_or_several(tensors))
 
 
 @overridable
@@ -135,9 +137,7 @@ def atleast_3d(*tensors: Any) -> Any:
         Tensors of any shape, or one sequence of them. ``(n,)`` becomes ``(1, n, 1)``, ``(m, n)``
         ``(m, n, 1)``.
     """
-    if len(tensors) == 1 and not isinstance(tensors[0], list | tuple):
-        return aten.atleast_3d(tensors[0])
-    return aten.atleast_3d(_sequence(tensors))
+    return aten.atleast_3d(_one_or_several(tensors))
 
 
 @overridable

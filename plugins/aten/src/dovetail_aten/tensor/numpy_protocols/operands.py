@@ -24,3 +24,8 @@ def array_like(value: Any) -> Any:
 def common(*values: Any) -> Any:
     """Return arrays as tensors of the dtype that NumPy promotes them to."""
     return promoted(*[array_like(each) for each in values])
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """Return a number or a sequence of several as a tuple."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)

@@ -74,10 +74,6 @@ def _polyval(p: Any, x: Any) -> Any:
     return made
 
 
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    return aten.linalg_norm(x, ord, axis, keepdims)
-
-
 def _solve(a: Any, b: Any) -> Any:
     a, b = common(a, b)
     if b.ndim == 1:
@@ -99,19 +95,11 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = Non
     return aten.linalg_pinv(a, rtol=1e-15 if rtol is None else rtol, hermitian=hermitian)
 
 
-def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
-    return aten.linalg_cholesky(a, upper=upper)
-
-
 def _eig(a: Any) -> Any:
     made: Any = aten.linalg_eig(a)
     if a.is_complex() or bool(aten.imag(made[0].detach()).any()):
         return made
     return type(made)((aten.real(made[0]), aten.real(made[1])))  # as NumPy: all are real
-
-
-def _eigvals(a: Any) -> Any:
-    return _eig(a)[0]
 
 
 def _transform(name: str, several: bool) -> Callable[..., Any]:
@@ -135,12 +123,12 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "einsum": _einsum,
     "inner": _inner,
     "kron": lambda a, b: aten.kron(*common(a, b)),
-    "linalg.cholesky": _cholesky,
+    "linalg.cholesky": lambda a, /, *, upper=False: aten.linalg_cholesky(a, upper=upper),
     "linalg.cond": lambda x, p=None: aten.linalg_cond(x, p),
     "linalg.cross": lambda x1, x2, /, *, axis=-1: _cross(x1, x2, axis=axis),
     "linalg.det": aten.linalg_det,
     "linalg.eig": _eig,
-    "linalg.eigvals": _eigvals,
+    "linalg.eigvals": lambda a: _eig(a)[0],
     "linalg.eigh": lambda a, UPLO="L": aten.linalg_eigh(a, UPLO),
     "linalg.eigvalsh": lambda a, UPLO="L": aten.linalg_eigvalsh(a, UPLO),
     "linalg.inv": aten.linalg_inv,
@@ -150,7 +138,9 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     ),
     "linalg.matrix_power": aten.linalg_matrix_power,
     "linalg.multi_dot": lambda arrays: aten.linalg_multi_dot(common(*arrays)),
-    "linalg.norm": _norm,
+    "linalg.norm": lambda x, ord=None, axis=None, keepdims=False: aten.linalg_norm(
+        x, ord, axis, keepdims
+    ),
     "linalg.outer": lambda x1, x2, /: aten.outer(*common(x1, x2)),
     "linalg.pinv": _pinv,
     "linalg.slogdet": aten.linalg_slogdet,

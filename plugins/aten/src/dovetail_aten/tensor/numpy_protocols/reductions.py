@@ -10,7 +10,7 @@ from dovetail_kernel import TensorBase
 from ..._generated import functions as aten
 from ...calling.operands import promoted
 from ...typing import Tensor
-from .operands import common
+from .operands import as_tuple, common
 
 
 def _dims(a: Tensor, axis: Any) -> Any:
@@ -27,13 +27,9 @@ def _reduction(function: Callable[..., object]) -> Callable[..., Any]:
 
 
 def _prod(a: Tensor, axis: Any = None, *, keepdims: bool = False) -> Any:
-    for each in sorted([each % a.ndim for each in _as_tuple(_dims(a, axis))], reverse=True):
+    for each in sorted([each % a.ndim for each in as_tuple(_dims(a, axis))], reverse=True):
         a = aten.prod(a, each, keepdims)
     return a
-
-
-def _as_tuple(axis: Any) -> tuple[int, ...]:
-    return axis if isinstance(axis, tuple) else (axis,)
 
 
 def _moment(function: Callable[..., object]) -> Callable[..., Any]:
@@ -109,16 +105,8 @@ def _sort(a: Tensor, axis: int | None = -1) -> Any:
     return aten.sort(a.reshape(-1), 0)[0] if axis is None else aten.sort(a, axis)[0]
 
 
-def _partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
-    return _sort(a, axis)  # an order among those that NumPy leaves open
-
-
-def _diff(a: Any, n: int = 1, axis: int = -1) -> Any:
-    return aten.diff(a, n, axis)
-
-
 def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    dims = _as_tuple(_dims(f, axis))
+    dims = as_tuple(_dims(f, axis))
     if not varargs:
         made = aten.gradient(f, dim=dims, edge_order=edge_order)
     elif all([isinstance(each, int | float) for each in varargs]):
@@ -133,10 +121,6 @@ def _trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     if x is None:
         return aten.trapezoid(y, dx=dx, dim=axis)
     return aten.trapezoid(*common(y, x), dim=axis)
-
-
-def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    return aten.sum(aten.diagonal(a, offset, axis1, axis2), -1)
 
 
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
@@ -169,10 +153,6 @@ def _nan_to_num(
     return aten.nan_to_num(x, nan, posinf, neginf)
 
 
-def _round(a: Any, decimals: int = 0) -> Any:
-    return aten.round(a, decimals=decimals)
-
-
 def _argument(function: Callable[..., object]) -> Callable[..., Any]:
     """Return a function of the place of an element, among all by default."""
 
@@ -203,13 +183,13 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "argmin": _argument(aten.argmin),
     "argsort": _argsort,
     "angle": _angle,
-    "around": _round,
+    "around": lambda a, decimals=0: aten.round(a, decimals=decimals),
     "average": _average,
     "clip": _clip,
     "count_nonzero": lambda a, axis=None: aten.count_nonzero(a, axis),
     "cumprod": _along(aten.cumprod),
     "cumsum": _along(aten.cumsum),
-    "diff": _diff,
+    "diff": lambda a, n=1, axis=-1: aten.diff(a, n, axis),
     "fix": aten.trunc,
     "gradient": _gradient,
     "i0": aten.special_i0,
@@ -217,7 +197,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "iscomplexobj": lambda x: x.is_complex(),
     "isclose": _isclose,
     "isrealobj": lambda x: not x.is_complex(),
-    "linalg.trace": lambda x, /, *, offset=0: _trace(x, offset, -2, -1),
+    "linalg.trace": lambda x, /, *, offset=0: aten.sum(aten.diagonal(x, offset, -2, -1), -1),
     "max": _reduction(aten.amax),
     "mean": _reduction(aten.mean),
     "median": _median,
@@ -225,19 +205,22 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "nan_to_num": _nan_to_num,
     "nanmean": _reduction(aten.nanmean),
     "nansum": _reduction(aten.nansum),
-    "partition": _partition,
+    # An order among those that NumPy leaves open.
+    "partition": lambda a, kth, axis=-1: _sort(a, axis),
     "percentile": _quantile(0.01),
     "prod": _prod,
     "ptp": _ptp,
     "quantile": _quantile(1.0),
     "real": aten.real,
     "real_if_close": _real_if_close,
-    "round": _round,
+    "round": lambda a, decimals=0: aten.round(a, decimals=decimals),
     "sinc": aten.sinc,
     "sort": _sort,
     "std": _moment(aten.std),
     "sum": _reduction(aten.sum),
-    "trace": _trace,
+    "trace": lambda a, offset=0, axis1=0, axis2=1: aten.sum(
+        aten.diagonal(a, offset, axis1, axis2), -1
+    ),
     "trapezoid": _trapezoid,
     "var": _moment(aten.var),
 }

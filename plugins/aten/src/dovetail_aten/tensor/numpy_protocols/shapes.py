@@ -10,7 +10,7 @@ from dovetail_kernel import TensorBase
 from ..._generated import functions as aten
 from ...calling.operands import promoted
 from ...typing import Tensor
-from .operands import array_like, common, np
+from .operands import array_like, as_tuple, common, np
 
 
 def _join(function: Callable[..., object]) -> Callable[..., Any]:
@@ -27,14 +27,6 @@ def _concatenate(arrays: Any, /, axis: int | None = 0) -> Any:
     if axis is None:
         return aten.cat([each.reshape(-1) for each in arrays])
     return aten.cat(arrays, axis)
-
-
-def _stack(arrays: Any, axis: int = 0) -> Any:
-    return aten.stack(common(*arrays), axis)
-
-
-def _append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    return _concatenate([arr, values], axis)
 
 
 def _transpose(a: Tensor, axes: Any = None) -> Any:
@@ -54,12 +46,8 @@ def _rollaxis(a: Tensor, axis: int, start: int = 0) -> Any:
     return aten.movedim(a, axis, start - 1 if axis < start else start)
 
 
-def _reshape(a: Tensor, /, shape: Any) -> Any:
-    return a.reshape(shape)
-
-
 def _expand_dims(a: Tensor, axis: Any) -> Any:
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = as_tuple(axis)
     dimensions = a.ndim + len(axes)
     for each in sorted([each % dimensions for each in axes]):
         a = aten.unsqueeze(a, each)
@@ -69,14 +57,14 @@ def _expand_dims(a: Tensor, axis: Any) -> Any:
 def _squeeze(a: Tensor, axis: Any = None) -> Any:
     if axis is None:
         return aten.squeeze(a)
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = as_tuple(axis)
     for each in axes:
         if a.shape[each] != 1:
             raise ValueError(
                 "cannot select an axis to squeeze out which has size not equal to one: axis "
                 f"{each} of shape {tuple(a.shape)}."
             )
-    return aten.squeeze(a, tuple(axes))
+    return aten.squeeze(a, axes)
 
 
 def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
@@ -105,8 +93,7 @@ def _atleast(dimensions: int) -> Callable[..., Any]:
 
 
 def _flip(m: Tensor, axis: Any = None) -> Any:
-    dims = tuple(range(m.ndim)) if axis is None else axis
-    return aten.flip(m, dims if isinstance(dims, tuple) else (dims,))
+    return aten.flip(m, tuple(range(m.ndim)) if axis is None else as_tuple(axis))
 
 
 def _pad(array: Tensor, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
@@ -138,18 +125,10 @@ def _repeat(a: Tensor, repeats: Any, axis: int | None = None) -> Any:
     return aten.repeat_interleave(a, repeats, axis)
 
 
-def _tile(A: Any, reps: Any) -> Any:
-    return aten.tile(A, tuple(reps) if isinstance(reps, (tuple, list)) else (reps,))
-
-
 def _take(a: Tensor, indices: Any, axis: int | None = None) -> Any:
     if axis is None:
         a, axis = a.reshape(-1), 0
     return a[(slice(None),) * (axis % a.ndim) + (indices,)]
-
-
-def _take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
-    return aten.take_along_dim(arr, indices, axis)
 
 
 def _delete(arr: Tensor, obj: Any, axis: int | None = None) -> Any:
@@ -168,10 +147,6 @@ def _select(condlist: Sequence[object], choicelist: Sequence[object], default: A
 
 def _where(condition: Any, x: Any, y: Any, /) -> Any:
     return aten.where(condition, *promoted(x, y))
-
-
-def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    return aten.roll(a, shift, () if axis is None else axis)
 
 
 def _meshgrid(*xi: Any, indexing: str = "xy") -> Any:
@@ -194,12 +169,8 @@ def _like(function: Callable[..., object]) -> Callable[..., Any]:
     return like
 
 
-def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    return aten.diagonal(a, offset, axis1, axis2)
-
-
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
-    "append": _append,
+    "append": lambda arr, values, axis=None: _concatenate([arr, values], axis),
     "array_split": _array_split,
     "atleast_1d": _atleast(1),
     "atleast_2d": _atleast(2),
@@ -214,7 +185,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "delete": _delete,
     "diag": lambda v, k=0: aten.diag(v, k),
     "diagflat": lambda v, k=0: aten.diagflat(v, k),
-    "diagonal": _diagonal,
+    "diagonal": lambda a, offset=0, axis1=0, axis2=1: aten.diagonal(a, offset, axis1, axis2),
     "dsplit": lambda ary, indices_or_sections: _split(ary, indices_or_sections, 2),
     "dstack": _join(aten.dstack),
     "expand_dims": _expand_dims,
@@ -235,18 +206,18 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "pad": _pad,
     "ravel": lambda a: a.reshape(-1),
     "repeat": _repeat,
-    "reshape": _reshape,
-    "roll": _roll,
+    "reshape": lambda a, /, shape: a.reshape(shape),
+    "roll": lambda a, shift, axis=None: aten.roll(a, shift, () if axis is None else axis),
     "rollaxis": _rollaxis,
     "rot90": lambda m, k=1, axes=(0, 1): aten.rot90(m, k, axes),
     "select": _select,
     "split": _split,
     "squeeze": _squeeze,
-    "stack": _stack,
+    "stack": lambda arrays, axis=0: aten.stack(common(*arrays), axis),
     "swapaxes": _swapaxes,
     "take": _take,
-    "take_along_axis": _take_along_axis,
-    "tile": _tile,
+    "take_along_axis": lambda arr, indices, axis=-1: aten.take_along_dim(arr, indices, axis),
+    "tile": lambda A, reps: aten.tile(A, as_tuple(reps)),
     "transpose": _transpose,
     "tril": lambda m, k=0: aten.tril(m, k),
     "triu": lambda m, k=0: aten.triu(m, k),

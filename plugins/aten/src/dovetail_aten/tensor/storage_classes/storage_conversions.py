@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import dovetail_kernel as kernel
@@ -10,58 +11,31 @@ from ...sockets import TYPED_STORAGE
 from .storage_properties import StorageProperties
 
 
+def _conversion(name: str, wanted: kernel.dtype) -> Callable[..., Any]:
+    """Return the method `name`, which converts a storage to a dtype."""
+
+    def convert(self: StorageConversions) -> Any:
+        return TYPED_STORAGE.plug(self._line().to(wanted, copy=True))
+
+    convert.__name__, convert.__qualname__ = name, f"StorageConversions.{name}"
+    convert.__doc__ = f"Return a copy of dtype {wanted.name}, as a `TypedStorage`."
+    return convert
+
+
 class StorageConversions(StorageProperties):
     """The part of storages that converts their elements, each to a number of another dtype."""
 
     __slots__ = ()
 
-    def _converted(self, wanted: kernel.dtype) -> Any:
-        return TYPED_STORAGE.plug(self._line().to(wanted, copy=True))
-
-    def bool(self) -> Any:
-        """Return a copy of dtype bool, as a `TypedStorage`."""
-        return self._converted(kernel.bool)
-
-    def byte(self) -> Any:
-        """Return a copy of dtype uint8, as a `TypedStorage`."""
-        return self._converted(kernel.uint8)
-
-    def char(self) -> Any:
-        """Return a copy of dtype int8, as a `TypedStorage`."""
-        return self._converted(kernel.int8)
-
-    def short(self) -> Any:
-        """Return a copy of dtype int16, as a `TypedStorage`."""
-        return self._converted(kernel.int16)
-
-    def int(self) -> Any:
-        """Return a copy of dtype int32, as a `TypedStorage`."""
-        return self._converted(kernel.int32)
-
-    def long(self) -> Any:
-        """Return a copy of dtype int64, as a `TypedStorage`."""
-        return self._converted(kernel.int64)
-
-    def half(self) -> Any:
-        """Return a copy of dtype float16, as a `TypedStorage`."""
-        return self._converted(kernel.float16)
-
-    def bfloat16(self) -> Any:
-        """Return a copy of dtype bfloat16, as a `TypedStorage`."""
-        return self._converted(kernel.bfloat16)
-
-    def float(self) -> Any:
-        """Return a copy of dtype float32, as a `TypedStorage`."""
-        return self._converted(kernel.float32)
-
-    def double(self) -> Any:
-        """Return a copy of dtype float64, as a `TypedStorage`."""
-        return self._converted(kernel.float64)
-
-    def complex_float(self) -> Any:
-        """Return a copy of dtype complex64, as a `TypedStorage`."""
-        return self._converted(kernel.complex64)
-
-    def complex_double(self) -> Any:
-        """Return a copy of dtype complex128, as a `TypedStorage`."""
-        return self._converted(kernel.complex128)
+    bool = _conversion("bool", kernel.bool)
+    byte = _conversion("byte", kernel.uint8)
+    char = _conversion("char", kernel.int8)
+    short = _conversion("short", kernel.int16)
+    int = _conversion("int", kernel.int32)
+    long = _conversion("long", kernel.int64)
+    half = _conversion("half", kernel.float16)
+    bfloat16 = _conversion("bfloat16", kernel.bfloat16)
+    float = _conversion("float", kernel.float32)
+    double = _conversion("double", kernel.float64)
+    complex_float = _conversion("complex_float", kernel.complex64)
+    complex_double = _conversion("complex_double", kernel.complex128)

@@ -12,6 +12,17 @@ from typing import Any
 
 from dovetail_dispatcher.calls import broadcast_error, broadcast_shape, shape_of_output_error
 
+from ....kernel_support.checks.view_checks import (
+    check_diagonal,
+    check_permutation,
+    check_select,
+    check_slice,
+    check_split,
+    check_split_sizes,
+    check_t,
+    expanded_sizes,
+    incompatible_view,
+)
 from ....kernel_support.dims import (
     check_room,
     check_size,
@@ -38,11 +49,7 @@ class Views(Family):
         shape = infer_size(size, x.size)
         result = self.capabilities.view(x, shape)
         if result is None:
-            raise RuntimeError(
-                "view size is not compatible with input tensor's size and stride (at least one "
-                "dimension spans across two "
-                "contiguous subspaces). Use .reshape(...) instead."
-            )
+            raise incompatible_view()
         return result
 
     @operator("_unsafe_view")
@@ -57,18 +64,9 @@ class Views(Family):
     @operator("expand")
     def expand(self, x: Array, size: Sequence[int], *, implicit: bool = False) -> Any:
         """Return a view broadcast to `size`; -1 keeps a size."""
-        shape = tuple(size)
-        own = x.shape
-        if shape == own:
+        if tuple(size) == x.shape:
             return x
-        lead = len(shape) - len(own)
-        if lead < 0:
-            raise RuntimeError(
-                f"expand(tensor of shape {list(own)}, size={list(shape)}): the number of sizes "
-                f"provided ({len(shape)}) must "
-                f"be greater or equal to the number of dimensions in the tensor ({len(own)})"
-            )
-        sizes = tuple([_expanded(shape, own, dim, lead) for dim in range(len(shape))])
+        sizes = expanded_sizes(size, x.shape)
         try:
             return self.capabilities.expand(x, sizes)
         except ValueError:  # of more bytes than an array can have
@@ -90,7 +88,7 @@ class Views(Family):
     @operator("permute")
     def permute(self, x: Array, dims: Sequence[int]) -> Any:
         """Return a view with the dimensions in the order `dims`."""
-        return x.transpose(_order(tuple(dims), x.ndim))
+        return x.transpose(check_permutation(tuple(dims), x.ndim))
 
     @operator("transpose.int")
     def transpose(self, x: Array, dim0: int, dim1: int) -> Any:
@@ -104,26 +102,13 @@ class Views(Family):
     @operator("t")
     def t(self, x: Array) -> Any:
         """Return the transpose of a matrix, or a vector or 0-d array itself."""
-        if x.ndim > 2:
-            raise RuntimeError(
-                f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D. Use "
-                "transpose(dim0, dim1) or mT."
-            )
+        check_t(x.ndim)
         return x.T
 
     @operator("select.int")
     def select(self, x: Array, dim: int, index: int) -> Any:
         """Return a view of the slice `index` along `dim`, without this dimension."""
-        shape = x.shape
-        if not shape:
-            raise IndexError("select() cannot be applied to a 0-dim tensor.")
-        axis = dim if 0 <= dim < len(shape) else wrap_dim(dim, len(shape))
-        size = shape[axis]
-        if not -size <= index < size:  # JAX takes the nearest
-            raise IndexError(
-                f"select(): index {index} out of range for tensor of size {list(shape)} at "
-                f"dimension {axis}"
-            )
+        axis = check_select(x.shape, dim, index)
         return x[(_ALL,) * axis + (index, ...)] if axis else x[index, ...]
 
     @operator("slice.Tensor")
@@ -136,23 +121,14 @@ class Views(Family):
         step: int = 1,
     ) -> Any:
         """Return a view of ``[start:end:step]`` along `dim`."""
-        ndim = x.ndim
-        if not ndim:
-            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-        if step <= 0:
-            raise RuntimeError(
-                f"slice step must be positive, but is {step}. Use flip to read backwards."
-            )
-        axis = dim if 0 <= dim < ndim else wrap_dim(dim, ndim)
+        axis = check_slice(x.ndim, dim, step)
         part = slice(start, end, step)
         return x[(_ALL,) * axis + (part,)] if axis else x[part]
 
     @operator("diagonal")
     def diagonal(self, x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
         """Return a view of a diagonal, which becomes the last dimension."""
-        first, second = wrap_dim(dim1, x.ndim), wrap_dim(dim2, x.ndim)
-        if first == second:
-            raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        first, second = check_diagonal(x.ndim, dim1, dim2)
         offset = clamp_diagonal(offset, x.shape[first], x.shape[second])
         return self.capabilities.diagonal(x, offset, first, second)
 
@@ -171,12 +147,7 @@ class Views(Family):
         self, grad_output: Array, input_sizes: Sequence[int], dim: int, index: int
     ) -> Any:
         """Return the gradient of `select`: zeros except in the slice."""
-        axis = wrap_dim(dim, len(input_sizes))
-        if not -input_sizes[axis] <= index < input_sizes[axis]:
-            raise IndexError(
-                f"select(): index {index} out of range for tensor of size {list(input_sizes)} at "
-                f"dimension {axis}"
-            )
+        axis = check_select(input_sizes, dim, index)
         index %= input_sizes[axis]
         key = (_ALL,) * axis + (slice(index, index + 1),)
         lead = len(input_sizes) - 1 - grad_output.ndim
@@ -197,9 +168,7 @@ class Views(Family):
         step: int,
     ) -> Any:
         """Return the gradient of `slice_`: zeros except in the part."""
-        axis = wrap_dim(dim, len(input_sizes))
-        if step <= 0:
-            raise RuntimeError(f"slice step must be positive, but is {step}")
+        axis = check_slice(len(input_sizes), dim, step)
         return self._embedding_of(
             input_sizes, (_ALL,) * axis + (slice(start, end, step),), grad_output
         )
@@ -211,9 +180,7 @@ class Views(Family):
         """Return the gradient of `diagonal`: zeros except on the diagonal."""
         xp = self.xp
         sizes = check_size(input_sizes, 8)
-        first, second = wrap_dim(dim1, len(sizes)), wrap_dim(dim2, len(sizes))
-        if first == second:
-            raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        first, second = check_diagonal(len(sizes), dim1, dim2)
         offset = clamp_diagonal(offset, sizes[first], sizes[second])
         flat = self.capabilities.diagonal(
             xp.reshape(xp.arange(math.prod(sizes)), sizes), offset, first, second
@@ -239,19 +206,7 @@ class Views(Family):
     @operator("split.Tensor", "unsafe_split.Tensor")
     def split(self, x: Array, split_size: int, dim: int = 0) -> list[Any]:
         """Return views of pieces of `split_size` along `dim`; the last may be shorter."""
-        if not x.ndim:
-            raise RuntimeError("split expects at least a 1-dimensional tensor")
-        axis = wrap_dim(dim, x.ndim)
-        size = x.shape[axis]
-        if split_size < 0:
-            raise RuntimeError(
-                f"split expects split_size be non-negative, but got split_size={split_size}"
-            )
-        if split_size == 0 and size:
-            raise RuntimeError(
-                f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}"
-            )
-        starts = range(0, max(size, 1), max(split_size, 1))
+        axis, starts = check_split(x.shape, split_size, dim)
         if not axis:
             return [x[start : start + split_size] for start in starts]
         before = (_ALL,) * axis
@@ -260,28 +215,9 @@ class Views(Family):
     @operator("split_with_sizes", "unsafe_split_with_sizes")
     def split_with_sizes(self, x: Array, split_sizes: Sequence[int], dim: int = 0) -> list[Any]:
         """Return views of pieces of these sizes along `dim`."""
-        if not x.ndim:
-            raise RuntimeError(
-                "split expects at least a 1-dimensional tensor. Give it a dimension: x.reshape(1)."
-            )
-        axis = wrap_dim(dim, x.ndim)
-        size = x.shape[axis]
-        if any([length < 0 for length in split_sizes]):
-            raise RuntimeError(
-                "split_with_sizes expects split_sizes have only non-negative entries, but got "
-                f"split_sizes={list(split_sizes)}"
-            )
-        if sum(split_sizes) != size:
-            raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's "
-                f"size at dimension {axis}), "
-                f"but got split_sizes={list(split_sizes)}"
-            )
-        before, pieces, start = (_ALL,) * axis, [], 0
-        for length in split_sizes:
-            pieces.append(x[(*before, slice(start, start + length))])
-            start += length
-        return pieces
+        axis, pieces = check_split_sizes(x.shape, split_sizes, dim)
+        before = (_ALL,) * axis
+        return [x[(*before, piece)] for piece in pieces]
 
 
 @lru_cache(1024)
@@ -303,47 +239,9 @@ def _with_new(dim: int, ndim: int) -> tuple[Any, ...]:
     return (*[_ALL] * wrap_dim(dim, ndim + 1), None, ...)
 
 
-@lru_cache(1024)
-def _order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    """Return the order of dimensions that `permute` is given, counted from 0."""
-    if len(dims) != ndim:
-        raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
-            "length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = "
-            f"{len(dims)}"
-        )
-    order = tuple([wrap_dim(dim, ndim) for dim in dims])
-    if len(set(order)) < ndim:
-        raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return order
-
-
 def _no_gradient_error(grad: Array, shape: Sequence[int]) -> RuntimeError:
     """Return the error for a gradient that is not one of a part of this shape."""
     shapes = [tuple(shape), tuple(grad.shape)]
     return broadcast_error(shapes) or shape_of_output_error(
         shapes[0], broadcast_shape(shapes) or shapes[1]
     )
-
-
-def _expanded(shape: tuple[int, ...], own: tuple[int, ...], dim: int, lead: int) -> int:
-    """Return the size of dimension `dim` of an expanded array."""
-    size = shape[dim]
-    if dim < lead:
-        if size < 0:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({size}) isn't allowed in a leading, "
-                f"non-existing dimension {dim}"
-            )
-        return size
-    present = own[dim - lead]
-    if size in (-1, present):
-        return present
-    if present != 1 or size < 0:
-        raise RuntimeError(
-            f"The expanded size of the tensor ({size}) must match the existing size ({present}) at "
-            "non-singleton dimension "
-            f"{dim}.  Target sizes: {list(shape)}.  Tensor sizes: {list(own)}"
-        )
-    return size
