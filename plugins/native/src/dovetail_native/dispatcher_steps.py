@@ -299,8 +299,14 @@ def _write(written: int, array: int, reword: Any, to: Assembler) -> None:
 
 
 def _write_out(step: WriteOut, to: Assembler) -> None:
-    function = write_out if len(step.outs) == 1 else write_outs
-    to.call(function, [to.value(value) for value in (*step.outs, *step.arrays)])
+    values = [to.value(value) for value in (*step.outs, *step.arrays, *step.reads)]
+    refuses = to.constant(step.refuses)
+    if len(step.outs) > 1:
+        to.call(write_outs, [to.constant(len(step.outs)), refuses, *values])
+    elif step.refuses:
+        to.call(write_out, [*values[:2], refuses, *values[2:]])
+    else:
+        to.call(write_out, values)
 
 
 def _count_write(step: CountWrite, to: Assembler) -> None:

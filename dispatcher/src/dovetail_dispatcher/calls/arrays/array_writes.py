@@ -4,6 +4,7 @@ and what is checked before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from dovetail_kernel import (
@@ -24,6 +25,15 @@ from dovetail_kernel.tensor import WritableCounter, has_own_storage, holders
 from ..array_errors import broadcast_shape, shape_of_output_error
 from ..promotion.key_dtypes import check_writable_as
 from .immutable_array_writes import replace
+
+_SEVERAL_ELEMENTS = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location. Please clone() the tensor before performing the operation."
+)
+_SHARED_ELEMENTS = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to "
+    "a single memory location. Please clone() the tensor before performing the operation."
+)
 
 
 def write_into(destination: TensorBase, array: Any, computed: dtype | None = None) -> None:
@@ -66,46 +76,53 @@ def _write(destination: TensorBase, array: Any) -> None:
         storage = destination._storage
         if storage is not None and arrays.write_once(destination.array, array, storage.array):
             return
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. Please clone() the tensor before performing the operation."
-        ) from error
+        raise RuntimeError(_SEVERAL_ELEMENTS) from error
 
 
-def write_out(out: TensorBase, array: Any) -> None:
+def write_out(out: TensorBase, array: Any, refuses: Sequence[str] = (), *reads: Any) -> None:
     """Write `array` into the tensor passed as ``out=``, which is resized if its shape differs.
+
+    Parameters
+    ----------
+    refuses
+        Words of `Operator.refuses`: which tensors are refused.
+    reads
+        The operands that `out` is compared with.
 
     Raises
     ------
     RuntimeError
-        If the result cannot be cast to the dtype of `out`, or `out` is an inference tensor outside
-        inference mode.
+        If `out` is refused, the result cannot be cast to its dtype, or `out` is an inference tensor
+        outside inference mode.
     """
-    array, _ = _fitted(out, array)
+    array, _ = _fitted(out, array, refuses, reads)
     _write(out, array)
 
 
-def write_outs(*outs_and_results: Any) -> None:
+def write_outs(count: int, refuses: Sequence[str], *values: Any) -> None:
     """Write arrays into the tensors passed as ``out=``: into all of them, or into none if there is
     an error.
 
     Parameters
     ----------
-    outs_and_results
-        All tensors, then as many arrays.
+    count
+        Number of the tensors.
+    refuses
+        As of `write_out`.
+    values
+        The tensors, as many arrays, and the operands that the tensors are compared with.
 
     Raises
     ------
     RuntimeError
         As `write_out`.
     """
-    count = len(outs_and_results) // 2
-    outs, results = outs_and_results[:count], outs_and_results[count:]
+    outs, results, reads = values[:count], values[count : 2 * count], values[2 * count :]
     changed: list[tuple[TensorBase, _Memory | None]] = []
     arrays = []
     try:
         for out, result in zip(outs, results, strict=True):
-            array, former = _fitted(out, result)
+            array, former = _fitted(out, result, refuses, reads)
             changed.append((out, former))
             arrays.append(array)
             if _may_refuse(out):
@@ -122,11 +139,18 @@ def write_outs(*outs_and_results: Any) -> None:
 
 def _may_refuse(out: TensorBase) -> bool:
     """Return whether a write may fail: some elements share memory, or the memory is read-only."""
+    return not is_writable(out.array) or _shares_within(out)
+
+
+def _shares_within(out: TensorBase) -> bool:
+    """Return whether elements of an expanded tensor share memory."""
     sizes = zip(out.shape, out.stride(), strict=True)
-    return not is_writable(out.array) or any([stride == 0 and size > 1 for size, stride in sizes])
+    return any([stride == 0 and size > 1 for size, stride in sizes])
 
 
-def _fitted(out: TensorBase, array: Any) -> tuple[Any, _Memory | None]:
+def _fitted(
+    out: TensorBase, array: Any, refuses: Sequence[str], reads: Sequence[Any]
+) -> tuple[Any, _Memory | None]:
     """Give `out` the shape of a result; return the result on its backend, and the memory that `out`
     had if it has another now.
     """
@@ -147,7 +171,15 @@ def _fitted(out: TensorBase, array: Any) -> tuple[Any, _Memory | None]:
             "Expected all tensors to be on the same device, but found at least two devices, "
             f"{name}:{index} and {name}:{own}, where out= is! Give an out= on {name}:{index}."
         )
-    check_writable_as(dtype_of_signature(arrays.dtype_bits[array.dtype]), out.dtype)
+    computed_in = dtype_of_signature(arrays.dtype_bits[array.dtype])
+    if "other_out" in refuses and computed_in is not out.dtype:
+        raise RuntimeError(
+            f"Expected out tensor to have dtype {computed_in.scalar_name.lower()}, but got "
+            f"{out.dtype.scalar_name.lower()} instead. Give out= a tensor of dtype {computed_in}."
+        )
+    check_writable_as(computed_in, out.dtype)
+    if refuses:
+        _check_out(out, tuple(array.shape), refuses, reads)
     if tuple(array.shape) != tuple(out.array.shape):
         if out.numel():
             warn_user(
@@ -253,11 +285,45 @@ def check_overlap(written: TensorBase, read: TensorBase) -> None:
     ):
         return
     if written._backend.arrays.may_overlap(a, b):
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor "
-            "refer to a single "
-            "memory location. Please clone() the tensor before performing the operation."
-        )
+        raise RuntimeError(_SHARED_ELEMENTS)
+
+
+def _check_out(
+    out: TensorBase, shape: tuple[int, ...], refuses: Sequence[str], reads: Sequence[Any]
+) -> None:
+    """Refuse a tensor of ``out=`` that shares memory with what the operator reads.
+
+    Parameters
+    ----------
+    shape
+        The shape of the result.
+    refuses
+        Words of `Operator.refuses`.
+    reads
+        The operands: tensors, lists of them, and others.
+
+    Raises
+    ------
+    RuntimeError
+        If elements of `out` share memory in a way that the operator refuses.
+    """
+    apart = "shared_out" in refuses
+    if apart and _shares_within(out):
+        raise RuntimeError(_SEVERAL_ELEMENTS)
+    if not apart and "partial_out" not in refuses:
+        return
+    storage, own = out._storage, out.array
+    apart = apart or shape != tuple(own.shape)  # the result lies in other places of the memory
+    for read in reads:
+        for each in read if isinstance(read, list | tuple) else (read,):
+            if each is out:
+                if apart and 0 not in own.shape:
+                    raise RuntimeError(_SHARED_ELEMENTS)
+            elif storage is not None and getattr(each, "_storage", None) is storage:
+                if not apart:
+                    check_overlap(out, each)
+                elif out._backend.arrays.may_overlap(own, each.array):
+                    raise RuntimeError(_SHARED_ELEMENTS)
 
 
 def check_inference_write(tensor: TensorBase) -> None:

@@ -52,6 +52,9 @@ from .array_calls import (
     promoted_operands,
 )
 
+_REFUSED_OUTS = ("shared_out", "partial_out", "other_out")
+"""Words of `Operator.refuses` that are no dtypes."""
+
 _ARRAY, _RETURNED, _RESULT = Value("array"), Value("returned"), Value("result")
 
 
@@ -321,7 +324,10 @@ def _writing_out(call: ArrayCall, promotion: Promotion) -> RoutePlan:
         several = partial(call.array_results.of_count, len(arrays))
         steps.append(UnpackArrays(_RETURNED, arrays, several))
     steps += check_written(call, arrays)
-    steps += [WriteOut(tuple(call.facts.outs), arrays), *map(CountWrite, call.facts.outs)]
+    refused = tuple([word for word in call.op.refuses if word in _REFUSED_OUTS])
+    reads = () if refused in ((), ("other_out",)) else tuple([a.value for a in call.facts.arrays])
+    write = WriteOut(tuple(call.facts.outs), arrays, refused, reads)
+    steps += [write, *map(CountWrite, call.facts.outs)]
     results = tuple(call.facts.outs) if call.schema.returns else ()
     return RoutePlan(call.op, (*checks, *steps), results)
 
@@ -332,6 +338,6 @@ def _operand_checks(call: ArrayCall) -> list[Step]:
     """
     hidden = call.op.promotion == "none" and call.common is None
     operands = [a for a in call.facts.inputs if a.kind == TENSOR and not a.is_out]
-    if not (call.op.refuses and hidden and operands):
+    if not (hidden and operands and set(call.op.refuses).difference(_REFUSED_OUTS)):
         return []
     return [CheckOperand(argument_value(operands[0]), PROMOTION.plug.operand_check(call.op))]

@@ -74,15 +74,33 @@ class WriteInto(Step):
 
 
 class WriteOut(Step):
-    """Resize all ``out=`` tensors and write arrays into them, or into none on an error."""
+    """Resize all ``out=`` tensors and write arrays into them, or into none on an error.
+
+    Attributes
+    ----------
+    refuses
+        Words of `Operator.refuses`: which tensors are refused.
+    reads
+        The operands that the tensors are compared with; empty if no tensor is refused.
+    """
 
     outs: tuple[Value, ...]
     arrays: tuple[Value, ...]
+    refuses: tuple[str, ...] = ()
+    reads: tuple[Value, ...] = ()
 
     def print(self, to: Printer) -> None:
-        function = write_out if len(self.outs) == 1 else write_outs
-        names = [to.name(value) for value in (*self.outs, *self.arrays)]
-        to.add(f"{to.bind(function.__name__, function)}({', '.join(names)})")
+        refuses = to.bind("refused", self.refuses) if self.refuses else "()"
+        count = len(self.outs)
+        names = [to.name(value) for value in (*self.outs, *self.arrays, *self.reads)]
+        if count > 1:
+            to.add(
+                f"{to.bind('write_outs', write_outs)}({', '.join([str(count), refuses, *names])})"
+            )
+            return
+        if self.refuses:
+            names.insert(2, refuses)
+        to.add(f"{to.bind('write_out', write_out)}({', '.join(names)})")
 
 
 class CountWrite(Step):

@@ -50,7 +50,7 @@ def _writes_results(op: Operator) -> Callable[..., Any]:
             _check_count(op, outs, results)
         elif single:
             results = (results,)
-        write_outs(*outs, *[each.array for each in results])
+        write_outs(len(outs), (), *outs, *[each.array for each in results])
         for out in outs:
             bump_version(out)
         if op.schema.returns:

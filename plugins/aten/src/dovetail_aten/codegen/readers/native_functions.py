@@ -11,7 +11,14 @@ from dovetail_dispatcher import FunctionSchema, parse_schema
 from ..errors import DeclarationError, Location
 from . import policies
 from .entries import Entry, read_entries
-from .policies import Policies, half_precision, kind_of, read_policies, refused_kinds
+from .policies import (
+    Policies,
+    half_precision,
+    kind_of,
+    read_policies,
+    refused_kinds,
+    refused_outs,
+)
 from .tags import read_tags, with_automatic_tags
 from .variants import SchemaKind, copy_name, derive_copy, derive_variant, schema_kind
 
@@ -24,7 +31,8 @@ COMPOSITE_KEYS = {
     "undefined": "Undefined",
 }
 _KEYS = {
-    "func", "variants", "python_module", "promotion", "promote", "refuses", "half", "autogen",
+    "func", "variants", "python_module", "promotion", "promote", "refuses", "half", "out",
+    "autogen",
     "composite", "derived_from", "tags", *policies.KEYS,
 }  # fmt: skip
 _PROMOTED_SCALARS = ("self", "other", "exponent", "min", "max", "x", "n")
@@ -50,6 +58,9 @@ class NativeFunction:
         The rule for the dtype of the result, and the promoted arguments.
     refuses
         Kinds of dtypes that the operator does not support.
+    refused_outs
+        Tensors that an out variant does not write: ``"shared_out"``, ``"partial_out"`` or
+        ``"other_out"``.
     half
         Intermediate values that are not rounded to float16 or bfloat16: ``""``, ``"number"`` or
         ``"single"``.
@@ -75,6 +86,7 @@ class NativeFunction:
     promotion: str
     promote: tuple[str, ...]
     refuses: tuple[str, ...]
+    refused_outs: tuple[str, ...]
     half: str
     composite: tuple[str, str] | None
     derived_from: str | None
@@ -160,7 +172,8 @@ def read_native_functions(paths: Path | Sequence[Path]) -> list[NativeFunction]:
                 "declared before it.",
                 "Name a functional operator that stands above.",
             )
-        seen[name] = replace(function, policies=seen[function.derived_from].policies)
+        of = seen[function.derived_from]
+        seen[name] = replace(function, policies=of.policies, refused_outs=of.refused_outs)
     return list(seen.values())
 
 
@@ -192,6 +205,7 @@ def _read(entry: Entry) -> list[NativeFunction]:
     composite = _composite(entry)
     own = read_policies(entry, schema, composite and composite[0])
     promotion = _promotion(entry, own.shape)
+    promote = _promote(entry, schema, promotion)
     function = NativeFunction(
         schema=schema,
         text=text,
@@ -199,8 +213,9 @@ def _read(entry: Entry) -> list[NativeFunction]:
         python_module=module,
         policies=own,
         promotion=promotion,
-        promote=_promote(entry, schema, promotion),
+        promote=promote,
         refuses=refused_kinds(entry, composite and composite[0]),
+        refused_outs=refused_outs(entry, schema, own.shape, promotion, promote),
         half=half_precision(entry, composite and composite[0]),
         composite=composite,
         derived_from=entry.text("derived_from") or None,
@@ -374,6 +389,7 @@ def _derive(function: NativeFunction, name: str, entry: Entry) -> NativeFunction
         promotion=function.promotion,
         promote=function.promote,
         refuses=function.refuses,
+        refused_outs=function.refused_outs,
         half=function.half,
         composite=composite,
         derived_from=function.name,

@@ -41,6 +41,14 @@ REFUSED_KINDS = (
     "half",
 )
 HALF = ("number", "single")
+OUTS = {
+    "apart": "shared_out",
+    "aligned": "partial_out",
+    "shared": "",
+    "exact": "other_out",
+    "cast": "",
+}
+"""What an entry says of ``out=``, and what of `Operator.refuses` follows."""
 KEYS = ("shape", "result", "batching", "autocast", "public")
 _DATA_DEPENDENT_TAGS = ("data_dependent_output", "dynamic_output_shape")
 
@@ -308,6 +316,45 @@ def refused_kinds(entry: Entry, composite: str | None) -> tuple[str, ...]:
         instead = "raise in the composite's function where they take too many"
         _refuse_of_composite(entry, "refuses", composite, "refuses no dtypes", instead)
     return given
+
+
+def refused_outs(
+    entry: Entry, schema: FunctionSchema, shape: str, promotion: str, promote: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the tensors that the operator refuses as ``out=``: words of `OUTS`.
+
+    By default, an elementwise operator writes no part of an operand. An operator that promotes no
+    operands writes the dtype of its result, unless it has an argument `dtype`.
+
+    Parameters
+    ----------
+    entry, schema
+        The entry and its schema.
+    shape
+        The policy of the shape; ``""`` for a composite.
+    promotion, promote
+        The rule for the dtype of the result, and the promoted arguments.
+
+    Raises
+    ------
+    DeclarationError
+        For a word that does not exist.
+    """
+    given = entry.names("out")
+    if unknown := [word for word in given if word not in OUTS]:
+        raise DeclarationError(
+            entry.lines["out"],
+            f"illegal out '{', '.join(unknown)}'.",
+            f"Its words are: {', '.join(OUTS)}.",
+        )
+    words = [OUTS[word] for word in given if OUTS[word]]
+    if shape == "elementwise" and promotion != "none" and not {"apart", "shared"} & {*given}:
+        words.append("partial_out")
+    casts = promotion not in ("none", "same") or len(promote) > 1
+    has_dtype = any(argument.name == "dtype" for argument in schema.arguments)
+    if shape not in ("", "factory") and not (casts or has_dtype or "cast" in given):
+        words.append("other_out")
+    return tuple(dict.fromkeys(words))
 
 
 def half_precision(entry: Entry, composite: str | None) -> str:

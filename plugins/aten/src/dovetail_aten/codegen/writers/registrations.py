@@ -45,7 +45,7 @@ def write_registrations(
             function.kind,
             function.promotion,
             function.promote,
-            function.refuses,
+            (*function.refuses, *(function.refused_outs if _is_out(function) else ())),
             function.half,
             function.tags,
             functional,
