@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
@@ -61,7 +61,8 @@ class AccumulateGrad(Node):
     meta
         The leaf's AutogradMeta, where its gradient is.
     lock
-        Held while that is changed.
+        Held while that is changed. Operators may run then, which a mode sees: its code may ask for
+        this node, or run a backward that reaches the leaf.
     plain_signature
         The signature of a plain tensor of the leaf's backend and dtype.
     strides
@@ -84,7 +85,7 @@ class AccumulateGrad(Node):
     )
     _is_leaf_node = True
 
-    def __init__(self, variable: TensorBase, meta: AutogradMeta, lock: Lock) -> None:
+    def __init__(self, variable: TensorBase, meta: AutogradMeta, lock: RLock) -> None:
         array = variable.array
         backend = backend_of_signature(variable._signature)
         # The dead reference takes the place of this node, which holds `meta` and with it the
@@ -201,25 +202,36 @@ class AccumulateGrad(Node):
         variable = self.variable
         meta = self.meta
         with self.lock:
-            present = meta.grad
-            recording = is_grad_enabled()
-            if present is None:
-                if grad._signature & NOT_PLAIN and not recording:
-                    meta.grad = engine_ops.clone(engine_ops.detach(grad))
-                elif is_unshared and not recording and self._can_own(grad):
-                    meta.grad = engine_ops.detach(grad)
-                elif engine_ops.needs_dispatch(grad):
-                    meta.grad = engine_ops.copy_in_layout(grad, variable, _is_dense(variable.array))
-                else:
-                    meta.grad = wrap(copy_like(grad.array, variable.array), grad._backend)
-            elif recording:
-                meta.grad = engine_ops.add(present, grad)
-            elif present._signature == self.plain_signature and not engine_ops.needs_dispatch(grad):
-                add_in_place(present, grad.array, self.is_mutable)
-            else:
-                engine_ops.add_(present, grad)
+            while True:
+                present = meta.grad
+                made = self._sum(present, grad, is_unshared)
+                if meta.grad is present:  # else a mode that saw the operators ran a backward
+                    meta.grad = made
+                    break
         if meta.post_accumulate:
             run_post_accumulate_hooks(variable, meta.post_accumulate)
+
+    def _sum(self, present: TensorBase | None, grad: TensorBase, is_unshared: bool) -> TensorBase:
+        """Return the gradient that the leaf has next: `present` itself where `grad` was added in
+        place.
+        """
+        variable = self.variable
+        recording = is_grad_enabled()
+        if present is None:
+            if grad._signature & NOT_PLAIN and not recording:
+                return engine_ops.clone(engine_ops.detach(grad))
+            if is_unshared and not recording and self._can_own(grad):
+                return engine_ops.detach(grad)
+            if engine_ops.needs_dispatch(grad):
+                return engine_ops.copy_in_layout(grad, variable, _is_dense(variable.array))
+            return wrap(copy_like(grad.array, variable.array), grad._backend)
+        if recording:
+            return engine_ops.add(present, grad)
+        if present._signature == self.plain_signature and not engine_ops.needs_dispatch(grad):
+            add_in_place(present, grad.array, self.is_mutable)
+        else:
+            engine_ops.add_(present, grad)
+        return present
 
     def apply_tensors(self, *grads: TensorBase | None) -> tuple[()]:
         """Accumulate the gradient that is given, if any, as a call of the node does."""

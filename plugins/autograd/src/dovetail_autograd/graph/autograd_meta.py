@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import weakref
 from gc import get_objects
-from threading import Lock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel import TensorBase
@@ -58,7 +58,7 @@ class AutogradMeta:
 
     # Defaults in the class: a view stores only what it has.
     grad: TensorBase | None = None
-    lock: Lock | None = None
+    lock: RLock | None = None
     accumulator: AccumulateGrad | None = None
     presented: weakref.ref[AccumulateGrad] | None = None
     hooks: NodeHooks | None = None
@@ -97,8 +97,9 @@ _lock = renewed_after_fork(Lock())
 def _renew_locks_of_leaves() -> None:
     """Free, in the child of a fork, the leaves to which other threads were adding a gradient."""
     for each in get_objects():
-        if issubclass(type(each), AutogradMeta) and each.lock is not None and each.lock.locked():
-            each.lock._at_fork_reinit()
+        if issubclass(type(each), AutogradMeta) and each.lock is not None:
+            if not each.lock._is_owned():
+                each.lock._at_fork_reinit()
 
 
 call_in_child(_renew_locks_of_leaves)
@@ -134,7 +135,7 @@ def _accumulator(tensor: TensorBase) -> AccumulateGrad:
             node = meta.presented()
         if node is None:
             if meta.lock is None:
-                meta.lock = Lock()
+                meta.lock = RLock()
             node = meta.accumulator = AccumulateGrad(tensor, meta, meta.lock)
             if meta.hooks is not None:
                 node._array_backend = None
