@@ -97,9 +97,10 @@ _lock = renewed_after_fork(Lock())
 def _renew_locks_of_leaves() -> None:
     """Free, in the child of a fork, the leaves to which other threads were adding a gradient."""
     for each in get_objects():
-        if issubclass(type(each), AutogradMeta) and each.lock is not None:
-            if not each.lock._is_owned():
-                each.lock._at_fork_reinit()
+        if not issubclass(type(each), AutogradMeta) or each.lock is None:
+            continue
+        if not each.lock._is_owned():
+            each.lock._at_fork_reinit()
 
 
 call_in_child(_renew_locks_of_leaves)
