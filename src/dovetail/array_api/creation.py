@@ -57,8 +57,7 @@ def asarray(
     `copy`: True always copies, False raises a ValueError if a copy is necessary, and None copies if
     necessary.
     """
-    made: Tensor = aten.asarray(obj, dtype=dtype, device=device, copy=copy)
-    return made
+    return aten.asarray(obj, dtype=dtype, device=device, copy=copy)
 
 
 def arange(
@@ -115,8 +114,7 @@ def from_dlpack(
     x: object, /, *, device: DeviceLike | None = None, copy: bool | None = None
 ) -> Tensor:
     """Return another library's array that has ``__dlpack__``."""
-    made: Tensor = aten.from_dlpack(x, device=device, copy=copy)
-    return made
+    return aten.from_dlpack(x, device=device, copy=copy)
 
 
 def _dtype_of_number(value: object) -> DType:

@@ -109,14 +109,12 @@ class _IndependentConstraint(Constraint):
     @property
     def is_discrete(self) -> bool:
         """Whether the base is discrete."""
-        found: bool = self.base_constraint.is_discrete
-        return found
+        return self.base_constraint.is_discrete
 
     @property
     def event_dim(self) -> int:
         """The event dimensions of the base, and the reinterpreted dimensions."""
-        found: int = self.base_constraint.event_dim + self.reinterpreted_batch_ndims
-        return found
+        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value: Tensor) -> Tensor:
         """Return whether all elements along the dimensions satisfy the base."""
@@ -145,14 +143,12 @@ class MixtureSameFamilyConstraint(Constraint):
     @property
     def is_discrete(self) -> bool:
         """Whether the base is discrete."""
-        found: bool = self.base_constraint.is_discrete
-        return found
+        return self.base_constraint.is_discrete
 
     @property
     def event_dim(self) -> int:
         """The event dimensions of the base."""
-        found: int = self.base_constraint.event_dim
-        return found
+        return self.base_constraint.event_dim
 
     def check(self, value: Tensor) -> Tensor:
         """Return whether every element satisfies the constraints of all components."""

@@ -61,8 +61,7 @@ class Transform:
             If argument and result have different numbers of event dimensions.
         """
         if self.domain.event_dim == self.codomain.event_dim:
-            found: int = self.domain.event_dim
-            return found
+            return self.domain.event_dim
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
 
     @property
@@ -155,8 +154,7 @@ class _InverseTransform(Transform):
     @property
     def bijective(self) -> bool:
         """That of the transform."""
-        found: bool = self._inv.bijective
-        return found
+        return self._inv.bijective
 
     @property
     def sign(self) -> Any:

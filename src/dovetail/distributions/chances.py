@@ -33,8 +33,7 @@ class Chances(Distribution):
     @property
     def _param(self) -> Tensor:
         """Whichever was given."""
-        found: Tensor = self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
-        return found
+        return self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
 
     def _new(self, *args: Any, **kwargs: Any) -> Tensor:
         return self._param.new_empty(*args, **kwargs)

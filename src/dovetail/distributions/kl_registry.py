@@ -77,5 +77,4 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
             f"No KL(p || q) is implemented for p type {type(p).__name__} and q type "
             f"{type(q).__name__}. Register a function with register_kl."
         )
-    found: Tensor = fun(p, q)
-    return found
+    return fun(p, q)

@@ -54,8 +54,7 @@ class IndependentTransform(Transform):
     @property
     def bijective(self) -> bool:
         """Whether the base is bijective."""
-        found: bool = self.base_transform.bijective
-        return found
+        return self.base_transform.bijective
 
     @property
     def sign(self) -> Any:

@@ -87,8 +87,7 @@ class TransformedDistribution(Distribution):
     @property
     def has_rsample(self) -> bool:
         """Whether samples of the base are differentiable."""
-        found: bool = self.base_dist.has_rsample
-        return found
+        return self.base_dist.has_rsample
 
     def _transformed(self, x: Tensor) -> Tensor:
         for each in self.transforms:

@@ -93,8 +93,7 @@ def name_of_target(target: object) -> str:
 
 
 def _published_name(function: Callable[..., object]) -> str:
-    name: str = getattr(function, "__name__", type(function).__name__)
-    return name
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def qualified_name(function: Callable[..., object]) -> str:

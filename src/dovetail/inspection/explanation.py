@@ -90,8 +90,7 @@ def explain(op: object, /, *args: Any, **kwargs: Any) -> Explanation | FunctionE
             f"explain() takes a module, and {op.__name__} is a class of modules. Make one: "
             f"explain({op.__name__}(...), input)."
         )
-    explained: Explanation | FunctionExplanation = explain_operator(op, *args, **kwargs)
-    return explained
+    return explain_operator(op, *args, **kwargs)
 
 
 def _of_module(

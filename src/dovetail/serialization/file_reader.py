@@ -88,8 +88,7 @@ class PyTorchFileReader:
                 f"({numel * wanted.itemsize} bytes = {numel} elements * {wanted.itemsize} "
                 f"bytes/element) for dtype {wanted.scalar_name}"
             )
-        vector: Tensor = from_numpy(data).view(wanted)
-        return vector
+        return from_numpy(data).view(wanted)
 
     def serialization_id(self) -> str:
         """Return the serialization id of the file, or ``""``."""

@@ -93,5 +93,4 @@ def _shown(storage: object, line: Tensor) -> Tensor:
         )
     made: Tensor = aten.empty(0, dtype=line.dtype, device=storage.device)
     shape: Any = tuple(line.shape)
-    shown_line: Tensor = made.set_(storage, 0, shape)
-    return shown_line
+    return made.set_(storage, 0, shape)

@@ -101,8 +101,7 @@ def unflattened(places: Tensor, sizes: tuple[int, ...]) -> Tensor:
     for length in reversed(sizes):
         rows.append(places % max(length, 1))
         places = aten.div(places, max(length, 1), rounding_mode="floor")
-    result: Tensor = aten.stack(rows[::-1]) if rows else places.reshape(1, -1)[:0]
-    return result
+    return aten.stack(rows[::-1]) if rows else places.reshape(1, -1)[:0]
 
 
 @handles(_tensor.to_dense, compressed=True)
@@ -117,8 +116,7 @@ def to_dense(self: CoordinateTensor, dtype: Any = None, *, masked_grad: bool | N
     size = tuple(self.shape)
     places = flat_places(self._coordinates, size[:sparse])
     flat: Any = self._elements.new_zeros((prod(size[:sparse]), *size[sparse:]))
-    result: Tensor = flat.index_add(0, places, self._elements).reshape(size)
-    return result
+    return flat.index_add(0, places, self._elements).reshape(size)
 
 
 @handles(_tensor.to_sparse, _tensor.to_sparse_coo, compressed=True)

@@ -85,8 +85,7 @@ def addmm(
     """
     if isinstance(mat1, Tensor) and not isinstance(mat1, CoordinateTensor):
         return ops.aten._sparse_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)  # type: ignore[no-any-return]
-    result: Tensor = mat * beta + mm(mat1, mat2) * alpha
-    return result
+    return mat * beta + mm(mat1, mat2) * alpha
 
 
 def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
@@ -112,7 +111,6 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
         For a missing dimension.
     """
     if not isinstance(input, CoordinateTensor):
-        result: Tensor = aten.sum(input, dim, dtype=dtype)
-        return result
+        return aten.sum(input, dim, dtype=dtype)
     summed: Tensor = arithmetic.sum(input, dim, dtype=dtype)
     return summed

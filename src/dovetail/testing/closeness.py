@@ -208,8 +208,7 @@ class _Comparison:
 
 
 def _array(tensor: Tensor, dtype: object) -> NDArray[Any]:
-    array: NDArray[Any] = np.asarray(tensor.cpu().to(dtype).array)
-    return array
+    return np.asarray(tensor.cpu().to(dtype).array)
 
 
 def _are_numbers(*values: Any) -> bool:

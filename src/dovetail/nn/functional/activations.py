@@ -43,17 +43,15 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 @overridable
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``input * sigmoid(input)``, in place if ``inplace``."""
-    result: Tensor = _nn.silu_(input) if inplace else _nn.silu(input)
-    return result
+    return _nn.silu_(input) if inplace else _nn.silu(input)
 
 
 @overridable
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Return ``input`` where positive, else ``negative_slope * input``, in place if ``inplace``."""
-    result: Tensor = (
+    return (
         _nn.leaky_relu_(input, negative_slope) if inplace else _nn.leaky_relu(input, negative_slope)
     )
-    return result
 
 
 @overridable
@@ -61,8 +59,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Return ``input`` where it is positive, else ``alpha * (exp(input) - 1)``; ``inplace``:
     written into ``input``.
     """
-    result: Tensor = _nn.elu_(input, alpha) if inplace else _nn.elu(input, alpha)
-    return result
+    return _nn.elu_(input, alpha) if inplace else _nn.elu(input, alpha)
 
 
 @overridable
@@ -80,10 +77,9 @@ def hardtanh(
         raise ValueError(
             f"min_val cannot be greater than max_val, but got {min_val} and {max_val}. Swap them."
         )
-    result: Tensor = (
+    return (
         _nn.hardtanh_(input, min_val, max_val) if inplace else _nn.hardtanh(input, min_val, max_val)
     )
-    return result
 
 
 @overridable
@@ -136,8 +132,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 @overridable
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``min(max(input, 0), 6)``, in place if ``inplace``."""
-    result: Tensor = _nn.relu6_(input) if inplace else _nn.relu6(input)
-    return result
+    return _nn.relu6_(input) if inplace else _nn.relu6(input)
 
 
 @overridable
@@ -166,8 +161,7 @@ def rrelu(
     RuntimeError
         If a bound is not finite, or ``lower`` is greater than ``upper``.
     """
-    result: Tensor = (aten.rrelu_ if inplace else aten.rrelu)(input, lower, upper, training)
-    return result
+    return (aten.rrelu_ if inplace else aten.rrelu)(input, lower, upper, training)
 
 
 @overridable
@@ -181,22 +175,19 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 @overridable
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``input * min(max(input + 3, 0), 6) / 6``, in place if ``inplace``."""
-    result: Tensor = _nn.hardswish_(input) if inplace else _nn.hardswish(input)
-    return result
+    return _nn.hardswish_(input) if inplace else _nn.hardswish(input)
 
 
 @overridable
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``min(max(input + 3, 0), 6) / 6``, in place if ``inplace``."""
-    result: Tensor = _nn.hardsigmoid_(input) if inplace else _nn.hardsigmoid(input)
-    return result
+    return _nn.hardsigmoid_(input) if inplace else _nn.hardsigmoid(input)
 
 
 @overridable
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``input * tanh(softplus(input))``, in place if ``inplace``."""
-    result: Tensor = _nn.mish_(input) if inplace else _nn.mish(input)
-    return result
+    return _nn.mish_(input) if inplace else _nn.mish(input)
 
 
 @overridable
@@ -210,8 +201,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """
     if input.dim() == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
-    result: Tensor = _nn.glu(input, dim)
-    return result
+    return _nn.glu(input, dim)
 
 
 @overridable

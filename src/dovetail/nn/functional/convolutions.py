@@ -42,8 +42,7 @@ def unfold(
         If no window fits into the input, or if numbers are out of range.
     """
     how = [repeated(each, 2) for each in (kernel_size, dilation, padding, stride)]
-    result: Tensor = _nn.im2col(input, *how)
-    return result
+    return _nn.im2col(input, *how)
 
 
 @overridable
@@ -77,5 +76,4 @@ def fold(
         If the numbers of rows and columns do not match the patches.
     """
     given = (output_size, kernel_size, dilation, padding, stride)
-    result: Tensor = _nn.col2im(input, *[repeated(each, 2) for each in given])
-    return result
+    return _nn.col2im(input, *[repeated(each, 2) for each in given])

@@ -64,10 +64,7 @@ def cross_entropy(
     code = REDUCTIONS.get(reduction)
     if code is None or size_average is not None or reduce is not None:
         code = reduction_code(reduction, size_average, reduce)
-    result: Tensor = _nn.cross_entropy_loss(
-        input, target, weight, code, ignore_index, label_smoothing
-    )
-    return result
+    return _nn.cross_entropy_loss(input, target, weight, code, ignore_index, label_smoothing)
 
 
 @overridable
@@ -84,8 +81,7 @@ def nll_loss(
     `cross_entropy`.
     """
     code = reduction_code(reduction, size_average, reduce)
-    result: Tensor = _nn.nll_loss_nd(input, target, weight, code, ignore_index)
-    return result
+    return _nn.nll_loss_nd(input, target, weight, code, ignore_index)
 
 
 @overridable
@@ -124,8 +120,7 @@ def binary_cross_entropy(
         )
     if weight is not None:
         weight = weight.expand(broadcast_shapes(target.size(), weight.size()))
-    result: Tensor = _nn.binary_cross_entropy(input, target, weight, code)
-    return result
+    return _nn.binary_cross_entropy(input, target, weight, code)
 
 
 @overridable

@@ -131,8 +131,7 @@ def soft_margin_loss(
 ) -> Tensor:
     """Return ``log(1 + exp(-target * input))``; targets are 1 or -1."""
     code = reduction_code(reduction, size_average, reduce)
-    result: Tensor = _nn.soft_margin_loss(input, target, code)
-    return result
+    return _nn.soft_margin_loss(input, target, code)
 
 
 @overridable
@@ -175,8 +174,7 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
-    result: Tensor = _nn.multi_margin_loss(input, target, p, margin, weight, code)
-    return result
+    return _nn.multi_margin_loss(input, target, p, margin, weight, code)
 
 
 @overridable
@@ -200,8 +198,7 @@ def multilabel_margin_loss(
         Reduction over the samples.
     """
     code = reduction_code(reduction, size_average, reduce)
-    result: Tensor = _nn.multilabel_margin_loss(input, target, code)
-    return result
+    return _nn.multilabel_margin_loss(input, target, code)
 
 
 @overridable

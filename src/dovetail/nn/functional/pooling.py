@@ -83,10 +83,7 @@ def max_pool1d(
     """
     steps = [] if stride is None else stride
     if return_indices:
-        made: tuple[Tensor, Tensor] = aten.max_pool1d_with_indices(
-            input, kernel_size, steps, padding, dilation, ceil_mode
-        )
-        return made
+        return aten.max_pool1d_with_indices(input, kernel_size, steps, padding, dilation, ceil_mode)
     return aten.max_pool1d(input, kernel_size, steps, padding, dilation, ceil_mode)
 
 
@@ -102,10 +99,7 @@ def max_pool1d_with_indices(
 ) -> tuple[Tensor, Tensor]:
     """Return the results of `max_pool1d` with ``return_indices=True``."""
     steps = [] if stride is None else stride
-    made: tuple[Tensor, Tensor] = aten.max_pool1d_with_indices(
-        input, kernel_size, steps, padding, dilation, ceil_mode
-    )
-    return made
+    return aten.max_pool1d_with_indices(input, kernel_size, steps, padding, dilation, ceil_mode)
 
 
 @overridable
@@ -144,10 +138,7 @@ def max_pool2d(
     """
     steps = [] if stride is None else stride
     if return_indices:
-        made: tuple[Tensor, Tensor] = _nn.max_pool2d_with_indices(
-            input, kernel_size, steps, padding, dilation, ceil_mode
-        )
-        return made
+        return _nn.max_pool2d_with_indices(input, kernel_size, steps, padding, dilation, ceil_mode)
     return aten.max_pool2d(input, kernel_size, steps, padding, dilation, ceil_mode)
 
 
@@ -163,10 +154,7 @@ def max_pool2d_with_indices(
 ) -> tuple[Tensor, Tensor]:
     """Return the results of `max_pool2d` with ``return_indices=True``."""
     steps = [] if stride is None else stride
-    made: tuple[Tensor, Tensor] = _nn.max_pool2d_with_indices(
-        input, kernel_size, steps, padding, dilation, ceil_mode
-    )
-    return made
+    return _nn.max_pool2d_with_indices(input, kernel_size, steps, padding, dilation, ceil_mode)
 
 
 @overridable
@@ -205,10 +193,7 @@ def max_pool3d(
     """
     steps = [] if stride is None else stride
     if return_indices:
-        made: tuple[Tensor, Tensor] = _nn.max_pool3d_with_indices(
-            input, kernel_size, steps, padding, dilation, ceil_mode
-        )
-        return made
+        return _nn.max_pool3d_with_indices(input, kernel_size, steps, padding, dilation, ceil_mode)
     return aten.max_pool3d(input, kernel_size, steps, padding, dilation, ceil_mode)
 
 
@@ -224,10 +209,7 @@ def max_pool3d_with_indices(
 ) -> tuple[Tensor, Tensor]:
     """Return the results of `max_pool3d` with ``return_indices=True``."""
     steps = [] if stride is None else stride
-    made: tuple[Tensor, Tensor] = _nn.max_pool3d_with_indices(
-        input, kernel_size, steps, padding, dilation, ceil_mode
-    )
-    return made
+    return _nn.max_pool3d_with_indices(input, kernel_size, steps, padding, dilation, ceil_mode)
 
 
 @overridable
@@ -249,8 +231,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: OpenSizes) -> Tensor:
     RuntimeError
         For other incompatible sizes.
     """
-    made: Tensor = _nn.adaptive_avg_pool2d(input, _full_sizes(input, output_size, 2))
-    return made
+    return _nn.adaptive_avg_pool2d(input, _full_sizes(input, output_size, 2))
 
 
 @overridable
@@ -272,8 +253,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: OpenSizes) -> Tensor:
     RuntimeError
         For other incompatible sizes.
     """
-    made: Tensor = _nn.adaptive_avg_pool3d(input, _full_sizes(input, output_size, 3))
-    return made
+    return _nn.adaptive_avg_pool3d(input, _full_sizes(input, output_size, 3))
 
 
 @overridable
@@ -302,8 +282,7 @@ def adaptive_max_pool1d_with_indices(
     """Return the maxima of windows of nearly equal size, and their indices; see
     `adaptive_max_pool1d`.
     """
-    made: tuple[Tensor, Tensor] = aten.adaptive_max_pool1d(input, output_size)
-    return made
+    return aten.adaptive_max_pool1d(input, output_size)
 
 
 @overridable
@@ -331,8 +310,7 @@ def adaptive_max_pool2d_with_indices(
     """Return the maxima of windows of nearly equal size, and their indices; see
     `adaptive_max_pool2d`.
     """
-    made: tuple[Tensor, Tensor] = _nn.adaptive_max_pool2d(input, _full_sizes(input, output_size, 2))
-    return made
+    return _nn.adaptive_max_pool2d(input, _full_sizes(input, output_size, 2))
 
 
 @overridable
@@ -360,5 +338,4 @@ def adaptive_max_pool3d_with_indices(
     """Return the maxima of windows of nearly equal size, and their indices; see
     `adaptive_max_pool3d`.
     """
-    made: tuple[Tensor, Tensor] = _nn.adaptive_max_pool3d(input, _full_sizes(input, output_size, 3))
-    return made
+    return _nn.adaptive_max_pool3d(input, _full_sizes(input, output_size, 3))

@@ -47,8 +47,7 @@ def mse_loss(
     code = reduction_code(reduction, size_average, reduce)
     warn_if_broadcast(input, target)
     if weight is None:
-        result: Tensor = _nn.mse_loss(input, target, code)
-        return result
+        return _nn.mse_loss(input, target, code)
     return _weighted(input, _nn.mse_loss(input, target, REDUCTIONS["none"]), weight, code)
 
 
@@ -78,8 +77,7 @@ def l1_loss(
     code = reduction_code(reduction, size_average, reduce)
     warn_if_broadcast(input, target)
     if weight is None:
-        result: Tensor = _nn.l1_loss(input, target, code)
-        return result
+        return _nn.l1_loss(input, target, code)
     return _weighted(input, _nn.l1_loss(input, target, REDUCTIONS["none"]), weight, code)
 
 
@@ -107,8 +105,7 @@ def smooth_l1_loss(
     """
     code = reduction_code(reduction, size_average, reduce)
     warn_if_broadcast(input, target)
-    result: Tensor = _nn.smooth_l1_loss(input, target, code, beta)
-    return result
+    return _nn.smooth_l1_loss(input, target, code, beta)
 
 
 @overridable
@@ -137,8 +134,7 @@ def huber_loss(
     code = reduction_code(reduction)
     warn_if_broadcast(input, target)
     if weight is None:
-        result: Tensor = _nn.huber_loss(input, target, code, delta)
-        return result
+        return _nn.huber_loss(input, target, code, delta)
     _check_weight(input, weight)
     return reduced(weight * _nn.huber_loss(input, target, REDUCTIONS["none"], delta), code)
 

@@ -198,8 +198,7 @@ def upsample(
 ) -> Tensor:
     """Deprecated: use `interpolate`."""
     _warn_of("upsample")
-    result: Tensor = interpolate(input, size, scale_factor, mode, align_corners)
-    return result
+    return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @overridable
@@ -208,8 +207,7 @@ def upsample_nearest(
 ) -> Tensor:
     """Deprecated: use `interpolate` with ``mode="nearest"``."""
     _warn_of("upsample_nearest")
-    result: Tensor = interpolate(input, size, scale_factor, mode="nearest")
-    return result
+    return interpolate(input, size, scale_factor, mode="nearest")
 
 
 @overridable
@@ -218,8 +216,7 @@ def upsample_bilinear(
 ) -> Tensor:
     """Deprecated: use `interpolate` with ``mode="bilinear", align_corners=True``."""
     _warn_of("upsample_bilinear")
-    result: Tensor = interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
-    return result
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
 def _warn_of(name: str) -> None:
@@ -276,10 +273,9 @@ def grid_sample(
     if align_corners is None:
         _warn_of_corners()
         align_corners = False
-    result: Tensor = aten.grid_sampler(
+    return aten.grid_sampler(
         input, grid, _INTERPOLATIONS[mode], _PADDINGS[padding_mode], align_corners
     )
-    return result
 
 
 @overridable
@@ -327,8 +323,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     if align_corners is None:
         _warn_of_corners()
         align_corners = False
-    result: Tensor = aten.affine_grid_generator(theta, list(size), align_corners)
-    return result
+    return aten.affine_grid_generator(theta, list(size), align_corners)
 
 
 def _warn_of_corners() -> None:

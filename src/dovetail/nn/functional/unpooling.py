@@ -57,8 +57,7 @@ def _fractional(
         channels = input.size(-ndim - 1)
         samples = aten.rand(images, channels, ndim, dtype=input.dtype, device=input.device)
     operator = _nn.fractional_max_pool2d if ndim == 2 else _nn.fractional_max_pool3d
-    made: tuple[Tensor, Tensor] = operator(input, kernel_size, output_size, samples)
-    return made
+    return operator(input, kernel_size, output_size, samples)
 
 
 @overridable
@@ -320,8 +319,7 @@ def max_unpool2d(
     kernel, pads = repeated(kernel_size, 2), repeated(padding, 2)
     steps = kernel if stride is None else repeated(stride, 2)
     sizes = _unpooled_sizes(input, kernel, steps, pads, output_size)
-    made: Tensor = _nn.max_unpool2d(input, indices, sizes)
-    return made
+    return _nn.max_unpool2d(input, indices, sizes)
 
 
 @overridable
@@ -339,5 +337,4 @@ def max_unpool3d(
     kernel, pads = repeated(kernel_size, 3), repeated(padding, 3)
     steps = kernel if stride is None else repeated(stride, 3)
     sizes = _unpooled_sizes(input, kernel, steps, pads, output_size)
-    made: Tensor = _nn.max_unpool3d(input, indices, sizes, steps, pads)
-    return made
+    return _nn.max_unpool3d(input, indices, sizes, steps, pads)

@@ -246,8 +246,7 @@ class CrossMapLRN2d(Module):
         around = 2 * half + 1
         squares = F.pad((input * input).unsqueeze(1), [0, 0, 0, 0, half, half])
         total = F.avg_pool3d(squares, (around, 1, 1), stride=1).squeeze(1) * around
-        result: Tensor = input / (self.k + self.alpha / self.size * total) ** self.beta
-        return result
+        return input / (self.k + self.alpha / self.size * total) ** self.beta
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -170,8 +170,7 @@ def _without_graph(tensor: TensorBase) -> TensorBase:
     """Return a leaf with the data of `tensor`, of its class if that overrides anything."""
     if not tensor._signature & NOT_PLAIN:
         return cut(tensor)
-    made: TensorBase = operator("detach", "default")(tensor)
-    return made
+    return operator("detach", "default")(tensor)
 
 
 def result(tensors: Sequence[TensorBase], is_tuple: bool, create_graph: bool) -> Any:

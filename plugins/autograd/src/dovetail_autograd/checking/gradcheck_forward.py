@@ -11,7 +11,7 @@ from dovetail_kernel import TensorBase, restoring
 
 from ..engine.tasks.roots import as_tuple
 from ..forward_ad import dual_level, make_dual, unpack_dual
-from ..graph.engine_ops import filled_like, operator
+from ..graph.engine_ops import filled_like, list_operator, operator
 from ..transforms.batching.mapping import vmap
 from ..transforms.forward_mode.dual_interpreter import JvpLevel, attached_dual
 from ..transforms.wrapped.levels import leaves_levels
@@ -114,7 +114,7 @@ def check_batched_forward(
             ) from error
         alone = [push(each) for each in directions]
         for position, batch, *singles in zip(checked, together, *alone, strict=True):
-            for row, single in zip(operator("unbind", "int")(batch, 0), singles, strict=True):
+            for row, single in zip(list_operator("unbind", "int")(batch, 0), singles, strict=True):
                 require_alike(single, row, "along a batch of tangents")
                 if not bool((abs(row.array - single.array) <= 1e-6).all()):
                     raise GradcheckError(

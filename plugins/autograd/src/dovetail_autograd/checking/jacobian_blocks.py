@@ -24,7 +24,8 @@ def blocks_row_by_row(
     for index, output in enumerate(outputs):
         rows: list[Sequence[TensorBase]] = []
         shape = tuple(output.array.shape)
-        for element in operator("reshape", "default")(output, [-1]) if output.numel() else ():
+        elements: Any = operator("reshape", "default")(output, [-1]) if output.numel() else ()
+        for element in elements:
             if not output.requires_grad:
                 rows.append([filled_like(leaf, 0) for leaf in leaves])
                 continue

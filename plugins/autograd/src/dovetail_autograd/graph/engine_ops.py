@@ -21,7 +21,7 @@ from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
 from dovetail_kernel.tensor import detach_version
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dovetail_kernel import Backend
     from dovetail_kernel import dtype as Dtype
@@ -29,11 +29,17 @@ if TYPE_CHECKING:
 
 
 @cache
-def operator(name: str, overload: str) -> Any:
-    """Return ``ops.aten.<name>.<overload>``, looked up once."""
+def operator(name: str, overload: str) -> Callable[..., TensorBase]:
+    """Return ``ops.aten.<name>.<overload>``, which returns one tensor, looked up once."""
     from dovetail_dispatcher import ops
 
-    return getattr(getattr(ops.aten, name), overload)
+    found: Callable[..., TensorBase] = getattr(getattr(ops.aten, name), overload)
+    return found
+
+
+def list_operator(name: str, overload: str) -> Callable[..., Sequence[TensorBase]]:
+    """Return an operator that returns several tensors."""
+    return operator(name, overload)  # type: ignore[return-value]
 
 
 def needs_dispatch(*tensors: TensorBase) -> bool:
@@ -60,8 +66,7 @@ def needs_dispatch(*tensors: TensorBase) -> bool:
 def add(left: TensorBase, right: TensorBase) -> TensorBase:
     """Return the sum."""
     if needs_dispatch(left, right):
-        result: TensorBase = operator("add", "Tensor")(left, right)
-        return result
+        return operator("add", "Tensor")(left, right)
     return wrap(left.array + right.array, left._backend)
 
 
@@ -113,8 +118,7 @@ def sum_array_to_shape(array: Any, shape: tuple[int, ...]) -> Any:
 def cast(tensor: TensorBase, dtype: Dtype) -> TensorBase:
     """Return `tensor` with another dtype."""
     if needs_dispatch(tensor):
-        result: TensorBase = operator("to", "dtype")(tensor, dtype)
-        return result
+        return operator("to", "dtype")(tensor, dtype)
     backend = tensor._backend
     return wrap(backend.arrays.cast(tensor.array, backend.arrays.native_dtypes[dtype]), backend)
 
@@ -122,22 +126,19 @@ def cast(tensor: TensorBase, dtype: Dtype) -> TensorBase:
 def real(tensor: TensorBase) -> TensorBase:
     """Return the real part."""
     if needs_dispatch(tensor):
-        result: TensorBase = operator("real", "default")(tensor)
-        return result
+        return operator("real", "default")(tensor)
     return wrap(tensor.array.real, tensor._backend)
 
 
 def move(tensor: TensorBase, device: object) -> TensorBase:
     """Return `tensor` on another device."""
-    result: TensorBase = operator("to", "device")(tensor, device, tensor.dtype)
-    return result
+    return operator("to", "device")(tensor, device, tensor.dtype)
 
 
 def clone(tensor: TensorBase) -> TensorBase:
     """Return a copy."""
     if needs_dispatch(tensor):
-        result: TensorBase = operator("clone", "default")(tensor)
-        return result
+        return operator("clone", "default")(tensor)
     return wrap(tensor.array.copy(), tensor._backend)
 
 
@@ -151,8 +152,7 @@ def copy_in_layout(tensor: TensorBase, model: TensorBase, is_dense: bool) -> Ten
         shape = list(model.array.shape)
         new = operator("new_empty_strided", "default")(tensor, shape, list(model.stride()))
     else:
-        copied: TensorBase = operator("clone", "default")(tensor, memory_format=contiguous_format)
-        return copied
+        return operator("clone", "default")(tensor, memory_format=contiguous_format)
     copied = operator("copy_", "default")(new, tensor)
     return copied
 
@@ -177,8 +177,7 @@ def twin(tensor: TensorBase, cls: type[TensorBase] | None = None) -> TensorBase:
 def detach(tensor: TensorBase) -> TensorBase:
     """Return a leaf with the same data and version."""
     if needs_dispatch(tensor):
-        result: TensorBase = operator("detach", "default")(tensor)
-        return result
+        return operator("detach", "default")(tensor)
     twin = wrap(tensor.array, tensor._backend)
     twin._counter = share_version(tensor)
     twin._storage = tensor.untyped_storage()
@@ -187,8 +186,7 @@ def detach(tensor: TensorBase) -> TensorBase:
 
 def ones_like(tensor: TensorBase) -> TensorBase:
     """Return ones of the shape, dtype, device and class of `tensor`."""
-    result: TensorBase = operator("ones_like", "default")(tensor)
-    return result
+    return operator("ones_like", "default")(tensor)
 
 
 def filled(
@@ -198,8 +196,7 @@ def filled(
     default device.
     """
     if not backend.is_device:
-        full: TensorBase = operator("full", "default")(list(shape), value, dtype=native_dtype)
-        return full
+        return operator("full", "default")(list(shape), value, dtype=native_dtype)
     return wrap(backend.arrays.full(shape, value, native_dtype), backend)
 
 
@@ -209,8 +206,7 @@ def has_memory(tensor: TensorBase) -> bool:
     """
     while tensor._signature & WRAPPED_BIT:
         tensor = tensor.array.physical
-    is_mutable: bool = backend_of_signature(tensor._signature).arrays.mutable_arrays
-    return is_mutable
+    return backend_of_signature(tensor._signature).arrays.mutable_arrays
 
 
 def with_strides(tensor: TensorBase, strides: list[int]) -> TensorBase:
@@ -229,8 +225,7 @@ def with_strides(tensor: TensorBase, strides: list[int]) -> TensorBase:
         made = operator("empty_strided", "default")(
             sizes, strides, dtype=tensor.dtype, device=tensor.device
         )
-    result: TensorBase = operator("copy_", "default")(made, tensor)
-    return result
+    return operator("copy_", "default")(made, tensor)
 
 
 def extent_of(sizes: Sequence[int], strides: Sequence[int]) -> int:
@@ -243,6 +238,5 @@ def extent_of(sizes: Sequence[int], strides: Sequence[int]) -> int:
 def filled_like(tensor: TensorBase, value: int) -> TensorBase:
     """Return a new tensor full of `value`, of the shape and dtype of `tensor` and where it is."""
     if tensor._signature & (WRAPPED_BIT | PYTHON_DISPATCH):
-        result: TensorBase = operator("full_like", "default")(tensor, value)
-        return result
+        return operator("full_like", "default")(tensor, value)
     return filled(tuple(tensor.array.shape), tensor.array.dtype, tensor._backend, value)

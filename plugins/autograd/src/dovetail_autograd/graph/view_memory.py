@@ -67,8 +67,7 @@ def viewed(base: TensorBase, place: Place) -> TensorBase:
         return _strided(base, place)
     if place.crossing == _REPLAYED:
         if not place.views and not place.undone:  # a view of all still has a node of its own
-            whole: TensorBase = engine_ops.operator("alias", "default")(base)
-            return whole
+            return engine_ops.operator("alias", "default")(base)
         for view, hull in place.undone:
             base = view.put(hull, base)
         for view in place.views:
@@ -110,7 +109,6 @@ def _views_between(base: TensorBase, view: TensorBase) -> tuple[Any, Any]:
 
 
 def _strided(base: TensorBase, place: Place) -> TensorBase:
-    found: TensorBase = engine_ops.operator("as_strided", "default")(
+    return engine_ops.operator("as_strided", "default")(
         base, place.size, place.stride, place.offset
     )
-    return found

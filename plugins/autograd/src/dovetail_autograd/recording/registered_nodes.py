@@ -106,8 +106,7 @@ class GeneratedNode(BackwardCFunction):
                     if grad is not None and not isinstance(grad, TensorBase):
                         break
                 else:
-                    checked: Sequence[TensorBase | None] = returned
-                    return checked
+                    return returned
             return self._checked(returned)
         given: list[Any] = []
         if self.materialize_grads:

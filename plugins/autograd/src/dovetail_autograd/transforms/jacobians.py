@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_kernel import TensorBase
 
-from ..graph.engine_ops import operator
+from ..graph.engine_ops import list_operator, operator
 from .argnums import Argnums, checked_argnums, refuse_complex, replaced, selected
 from .batching.mapping import vmap
 from .gradients import pull_back
@@ -215,12 +215,9 @@ def _split(tensor: TensorBase, parts: Sequence[TensorBase]) -> Sequence[TensorBa
     """Return `tensor` cut along its first dimension into as many entries as each of `parts` has
     elements.
     """
-    result: Sequence[TensorBase] = operator("split_with_sizes", "default")(
-        tensor, [each.numel() for each in parts], 0
-    )
-    return result
+    sizes = [each.numel() for each in parts]
+    return list_operator("split_with_sizes", "default")(tensor, sizes, 0)
 
 
 def _reshaped(tensor: TensorBase, shape: tuple[int, ...]) -> TensorBase:
-    result: TensorBase = operator("reshape", "default")(tensor, list(shape))
-    return result
+    return operator("reshape", "default")(tensor, list(shape))

@@ -92,8 +92,7 @@ class LogSigmoid(Module):
     """``log(sigmoid(input))``, computed stably."""
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = F.logsigmoid(input)
-        return result
+        return F.logsigmoid(input)
 
 
 class Tanh(Module):
@@ -111,8 +110,7 @@ class GELU(Module):
         self.approximate = approximate
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = F.gelu(input, approximate=self.approximate)
-        return result
+        return F.gelu(input, approximate=self.approximate)
 
     def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
@@ -177,8 +175,7 @@ class Softplus(Module):
         self.threshold = threshold
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = F.softplus(input, self.beta, self.threshold)
-        return result
+        return F.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
         return f"beta={self.beta}, threshold={self.threshold}"

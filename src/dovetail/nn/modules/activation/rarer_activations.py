@@ -215,16 +215,14 @@ class Hardshrink(_Shrink):
     """0 if ``|input|`` is at most ``lambd``, else the input."""
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = F.hardshrink(input, self.lambd)
-        return result
+        return F.hardshrink(input, self.lambd)
 
 
 class Softshrink(_Shrink):
     """The input moved towards 0 by ``lambd``, stopping at 0."""
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = F.softshrink(input, self.lambd)
-        return result
+        return F.softshrink(input, self.lambd)
 
 
 class Softsign(Module):

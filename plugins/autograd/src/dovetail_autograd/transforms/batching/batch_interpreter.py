@@ -353,8 +353,7 @@ class VmapLevel(Level):
 
             def entry(tensor: TensorBase, index: int = index) -> TensorBase:
                 physical, dim = self.unwrap(tensor)
-                result: TensorBase = physical if dim is None else select(physical, dim, index)
-                return result
+                return physical if dim is None else select(physical, dim, index)
 
             entry_args, entry_kwargs = map_tensors(entry, args, kwargs)
             results.append(op(*entry_args, **entry_kwargs))

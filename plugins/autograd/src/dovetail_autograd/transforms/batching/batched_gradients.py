@@ -13,13 +13,12 @@ from .batch_interpreter import GradBatchLevel
 
 def unstack(tensor: TensorBase) -> list[TensorBase]:
     """Return the entries of `tensor` along its first dimension."""
-    return list(engine_ops.operator("unbind", "int")(tensor, 0))
+    return list(engine_ops.list_operator("unbind", "int")(tensor, 0))
 
 
 def stack(tensors: Sequence[TensorBase]) -> TensorBase:
     """Return `tensors` stacked along a new first dimension."""
-    result: TensorBase = engine_ops.operator("stack", "default")(list(tensors), 0)
-    return result
+    return engine_ops.operator("stack", "default")(list(tensors), 0)
 
 
 @leaves_levels

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dovetail_kernel import TensorBase
 
-from ...graph.engine_ops import operator
+from ...graph.engine_ops import list_operator, operator
 from ..pytree import Structure, flatten, flatten_prefix, unflatten
 from ..wrapped.levels import leaves_levels
 from . import randomness as random_operators
@@ -179,7 +179,7 @@ class _Inputs:
 
     def chunks(self, size: int) -> list[_Inputs]:
         """Return the same call on parts of the batch."""
-        split = operator("split", "Tensor")
+        split = list_operator("split", "Tensor")
         parts = [
             None if dim is None else split(leaf, size, dim)
             for leaf, dim in zip(self.leaves, self.dims, strict=True)

@@ -82,8 +82,7 @@ def _zeros_like(base: TensorBase, tangent: TensorBase) -> TensorBase:
         return made
     strides = list(base.stride())
     memory = zeros(tangent, [extent_of(sizes, strides)], dtype=base.dtype)
-    laid_out: TensorBase = operator("as_strided", "default")(memory, sizes, strides, 0)
-    return laid_out
+    return operator("as_strided", "default")(memory, sizes, strides, 0)
 
 
 def _writable(array: DualArray, tangent: TensorBase) -> TensorBase:

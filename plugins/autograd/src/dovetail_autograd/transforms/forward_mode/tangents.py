@@ -189,8 +189,7 @@ class TangentCall:
             array for value in given for array in (value if isinstance(value, list) else [value])
         ]
         if any([array is tangent.array for array in flat]):
-            copy: TensorBase = operator("clone", "default")(tangent)
-            return copy
+            return operator("clone", "default")(tangent)
         return tangent
 
     def in_place(self, args: Sequence[object], kwargs: dict[str, object]) -> Any:

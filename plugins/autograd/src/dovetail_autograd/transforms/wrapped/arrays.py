@@ -60,8 +60,7 @@ class WrappedArray:
     @property
     def element_strides(self) -> tuple[int, ...]:
         """The strides in elements."""
-        strides: tuple[int, ...] = tuple(self.physical.stride())
-        return strides
+        return tuple(self.physical.stride())
 
     @property
     def ndim(self) -> int:
@@ -128,8 +127,7 @@ class BatchedArray(WrappedArray):
     @property
     def element_strides(self) -> tuple[int, ...]:
         """The strides within one entry, in elements."""
-        strides: tuple[int, ...] = tuple(self.physical.stride())[1:]
-        return strides
+        return tuple(self.physical.stride())[1:]
 
     def __repr__(self) -> str:
         return framed(f"{self.kind}(lvl={self.level.depth}, bdim=0", self.inner_text())

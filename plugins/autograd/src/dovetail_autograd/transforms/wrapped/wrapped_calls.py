@@ -280,8 +280,7 @@ def decomposition(op: OpOverload) -> Callable[..., Any] | None:
     ):
         kernel = op._operator.newest(key)
         if kernel is not None:
-            function: Callable[..., Any] = kernel.fn
-            return function
+            return kernel.fn
     return None
 
 
