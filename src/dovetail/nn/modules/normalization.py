@@ -16,7 +16,28 @@ from .module import Module
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
-class LayerNorm(Module):
+class AffineNorm(Module):
+    """Normalisation whose result is scaled by ``weight`` and shifted by ``bias``, if wanted."""
+
+    weight: Parameter | None
+    bias: Parameter | None
+
+    def _add_affine(
+        self, shape: int | tuple[int, ...], affine: bool, bias: bool, device: Any, dtype: Any
+    ) -> None:
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            data = aten.empty(shape, device=device, dtype=dtype) if wanted else None
+            self.register_parameter(name, None if data is None else Parameter(data))
+
+    def reset_parameters(self) -> None:
+        """Set the weight to ones and the bias to zeros."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class LayerNorm(AffineNorm):
     """Normalise over the last dimensions to mean 0 and variance 1, then scale and shift.
 
     Parameters
@@ -33,9 +54,6 @@ class LayerNorm(Module):
         Device and dtype of the parameters.
     """
 
-    weight: Parameter | None
-    bias: Parameter | None
-
     def __init__(
         self,
         normalized_shape: int | Sequence[int],
@@ -51,17 +69,8 @@ class LayerNorm(Module):
         )
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        for name, wanted in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
-            data = aten.empty(self.normalized_shape, device=device, dtype=dtype) if wanted else None
-            self.register_parameter(name, None if data is None else Parameter(data))
+        self._add_affine(self.normalized_shape, elementwise_affine, bias, device, dtype)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Set the weight to ones and the bias to zeros."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -69,12 +78,11 @@ class LayerNorm(Module):
     def extra_repr(self) -> str:
         return (
             f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}, "
-            f"bias={self.bias is not None}"
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
         )
 
 
-class GroupNorm(Module):
+class GroupNorm(AffineNorm):
     """Normalise groups of channels of every sample to mean 0 and variance 1, then scale and shift.
 
     Parameters
@@ -96,9 +104,6 @@ class GroupNorm(Module):
         If the groups do not divide the channels.
     """
 
-    weight: Parameter | None
-    bias: Parameter | None
-
     def __init__(
         self,
         num_groups: int,
@@ -119,17 +124,8 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            data = aten.empty(num_channels, device=device, dtype=dtype) if wanted else None
-            self.register_parameter(name, None if data is None else Parameter(data))
+        self._add_affine(num_channels, affine, bias, device, dtype)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Set the weight to ones and the bias to zeros."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

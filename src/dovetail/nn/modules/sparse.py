@@ -17,16 +17,59 @@ from .module import Module
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-@restoring()
-def draw_rows(weight: Tensor, padding_idx: int | None) -> None:
-    """Draw rows from the standard normal distribution, and make the padding row zero."""
-    init.normal_(weight)
-    if padding_idx is not None:
-        with no_grad():
-            weight[padding_idx].fill_(0)
+def padding_row(name: str, padding_idx: int | None, rows: int) -> int | None:
+    """Return the index of the padding row, counted from the first; `name` is for the error."""
+    if padding_idx is None:
+        return None
+    if not -rows <= padding_idx < rows:
+        raise AssertionError(
+            f"{name} must be within num_embeddings, but got {padding_idx} for {rows} rows."
+        )
+    return padding_idx % rows
 
 
-class Embedding(Module):
+def shape_of_table(embeddings: Tensor) -> tuple[int, ...]:
+    """Return the shape of a table that has been trained already."""
+    if embeddings.dim() != 2:
+        raise AssertionError(
+            f"Embeddings parameter is expected to be 2-dimensional, but got {embeddings.dim()}."
+        )
+    return embeddings.shape
+
+
+class _Table(Module):
+    """The rows of an embedding."""
+
+    num_embeddings: int
+    embedding_dim: int
+    padding_idx: int | None
+    weight: Parameter
+
+    def _set_weight(
+        self, weight: Tensor | None, device: Any, dtype: Any, requires_grad: bool = True
+    ) -> None:
+        shape = (self.num_embeddings, self.embedding_dim)
+        if weight is None:
+            empty = aten.empty(shape, device=device, dtype=dtype)
+            self.weight = Parameter(empty, requires_grad)
+            self.reset_parameters()
+        else:
+            if tuple(weight.shape) != shape:
+                raise AssertionError(
+                    "Shape of weight does not match num_embeddings and embedding_dim"
+                )
+            self.weight = Parameter(weight, requires_grad)
+
+    @restoring()
+    def reset_parameters(self) -> None:
+        """Draw new rows from the standard normal distribution; the padding row is zero."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+
+class Embedding(_Table):
     """A table of ``num_embeddings`` learned rows of ``embedding_dim`` values.
 
     Parameters
@@ -48,8 +91,6 @@ class Embedding(Module):
         If ``padding_idx`` is out of range.
     """
 
-    weight: Parameter
-
     def __init__(
         self,
         num_embeddings: int,
@@ -65,30 +106,14 @@ class Embedding(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError(
-                    f"Padding_idx must be within num_embeddings, but got {padding_idx} for "
-                    f"{num_embeddings} rows."
-                )
-            padding_idx %= num_embeddings
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
-        self.padding_idx = padding_idx
+        self.padding_idx = padding_row("Padding_idx", padding_idx, num_embeddings)
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
-        if _weight is None:
-            empty = aten.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
-            self.weight = Parameter(empty, requires_grad=not _freeze)
-            self.reset_parameters()
-        else:
-            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
-                raise AssertionError(
-                    "Shape of weight does not match num_embeddings and embedding_dim"
-                )
-            self.weight = Parameter(_weight, requires_grad=not _freeze)
+        self._set_weight(_weight, device, dtype, requires_grad=not _freeze)
 
     @classmethod
     def from_pretrained(
@@ -104,11 +129,7 @@ class Embedding(Module):
         """Create an embedding whose table is the 2-dimensional tensor ``embeddings``; ``freeze``
         excludes it from training.
         """
-        if embeddings.dim() != 2:
-            raise AssertionError(
-                f"Embeddings parameter is expected to be 2-dimensional, but got {embeddings.dim()}."
-            )
-        rows, columns = embeddings.shape
+        rows, columns = shape_of_table(embeddings)
         return cls(
             rows,
             columns,
@@ -120,10 +141,6 @@ class Embedding(Module):
             _weight=embeddings,
             _freeze=freeze,
         )
-
-    def reset_parameters(self) -> None:
-        """Draw new rows from the standard normal distribution; the padding row is zero."""
-        draw_rows(self.weight, self.padding_idx)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(
@@ -151,7 +168,7 @@ class Embedding(Module):
         return text
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(_Table):
     """A table of ``num_embeddings`` learned rows of ``embedding_dim`` values; returns the sum, the
     mean or the maximum of the rows in each bag of indices.
 
@@ -179,8 +196,6 @@ class EmbeddingBag(Module):
         If ``padding_idx`` is out of range.
     """
 
-    weight: Parameter
-
     def __init__(
         self,
         num_embeddings: int,
@@ -197,32 +212,16 @@ class EmbeddingBag(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError(
-                    f"padding_idx must be within num_embeddings, but got {padding_idx} for "
-                    f"{num_embeddings} rows."
-                )
-            padding_idx %= num_embeddings
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self.padding_idx = padding_idx
+        self.padding_idx = padding_row("padding_idx", padding_idx, num_embeddings)
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset
-        shape = (num_embeddings, embedding_dim)
-        if _weight is None:
-            self.weight = Parameter(aten.empty(shape, device=device, dtype=dtype))
-            self.reset_parameters()
-        else:
-            if tuple(_weight.shape) != shape:
-                raise AssertionError(
-                    "Shape of weight does not match num_embeddings and embedding_dim"
-                )
-            self.weight = Parameter(_weight)
+        self._set_weight(_weight, device, dtype)
 
     @classmethod
     def from_pretrained(
@@ -240,11 +239,7 @@ class EmbeddingBag(Module):
         """Create an embedding bag whose table is the 2-dimensional tensor ``embeddings``;
         ``freeze`` excludes it from training.
         """
-        if embeddings.dim() != 2:
-            raise AssertionError(
-                f"Embeddings parameter is expected to be 2-dimensional, but got {embeddings.dim()}."
-            )
-        rows, columns = embeddings.shape
+        rows, columns = shape_of_table(embeddings)
         made = cls(
             rows,
             columns,
@@ -259,10 +254,6 @@ class EmbeddingBag(Module):
         )
         made.weight.requires_grad_(not freeze)
         return made
-
-    def reset_parameters(self) -> None:
-        """Draw new rows from the standard normal distribution; the padding row is zero."""
-        draw_rows(self.weight, self.padding_idx)
 
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None

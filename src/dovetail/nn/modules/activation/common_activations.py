@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -28,22 +29,64 @@ __all__ = [
 ]
 
 
-def _inplace_repr(inplace: bool) -> str:
-    return "inplace=True" if inplace else ""
+class InPlace(Module):
+    """A function of the input alone, which may be written into it: ``inplace``."""
 
-
-class ReLU(Module):
-    """``maximum(input, 0)``, in place if ``inplace``."""
+    _function: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input, self.inplace)
+        return type(self)._function(input, self.inplace)
 
     def extra_repr(self) -> str:
-        return _inplace_repr(self.inplace)
+        return "inplace=True" if self.inplace else ""
+
+
+class OfAlpha(Module):
+    """A function with a factor ``alpha``, in place if ``inplace``."""
+
+    _function: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return type(self)._function(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"alpha={self.alpha}{inplace_text(self.inplace)}"
+
+
+class AlongDim(Module):
+    """A function along a dimension."""
+
+    _function: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return type(self)._function(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+def inplace_text(inplace: bool) -> str:
+    """Return the end of an `extra_repr`."""
+    return ", inplace=True" if inplace else ""
+
+
+class ReLU(InPlace):
+    """``maximum(input, 0)``, in place if ``inplace``."""
+
+    _function = staticmethod(F.relu)
 
 
 class PReLU(Module):
@@ -116,18 +159,10 @@ class GELU(Module):
         return f"approximate={self.approximate!r}"
 
 
-class SiLU(Module):
+class SiLU(InPlace):
     """``input * sigmoid(input)``, in place if ``inplace``."""
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.silu(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _inplace_repr(self.inplace)
+    _function = staticmethod(F.silu)
 
 
 class LeakyReLU(Module):
@@ -144,24 +179,15 @@ class LeakyReLU(Module):
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
+        return f"negative_slope={self.negative_slope}{inplace_text(self.inplace)}"
 
 
-class ELU(Module):
+class ELU(OfAlpha):
     """``input`` where positive, else ``alpha * (exp(input) - 1)``; ``inplace``: written into the
     input.
     """
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.elu(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
+    _function = staticmethod(F.elu)
 
 
 class Softplus(Module):
@@ -181,29 +207,13 @@ class Softplus(Module):
         return f"beta={self.beta}, threshold={self.threshold}"
 
 
-class Softmax(Module):
+class Softmax(AlongDim):
     """``exp(input)`` normalised to sum 1 over ``dim``; omitting ``dim`` is deprecated."""
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmax(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
+    _function = staticmethod(F.softmax)
 
 
-class LogSoftmax(Module):
+class LogSoftmax(AlongDim):
     """The logarithm of `Softmax`, computed stably."""
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
+    _function = staticmethod(F.log_softmax)

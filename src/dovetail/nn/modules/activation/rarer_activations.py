@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from dovetail_aten import Tensor
 from dovetail_kernel import warn_user
 
 from ... import functional as F
 from ..module import Module
+from .common_activations import AlongDim, InPlace, OfAlpha, inplace_text
 
 __all__ = [
     "CELU",
@@ -30,48 +29,31 @@ __all__ = [
 ]
 
 
-class _InPlace(Module):
-    """A function of the input alone, which may be written into it: ``inplace``."""
-
-    function: ClassVar[Any]
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = type(self).function(input, self.inplace)
-        return result
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
-
-
-class SELU(_InPlace):
+class SELU(InPlace):
     """The function `functional.selu`, in place if ``inplace``."""
 
-    function = staticmethod(F.selu)
+    _function = staticmethod(F.selu)
 
 
-class Mish(_InPlace):
+class Mish(InPlace):
     """The function `functional.mish`, in place if ``inplace``."""
 
-    function = staticmethod(F.mish)
+    _function = staticmethod(F.mish)
 
 
-class Hardswish(_InPlace):
+class Hardswish(InPlace):
     """The function `functional.hardswish`, in place if ``inplace``."""
 
-    function = staticmethod(F.hardswish)
+    _function = staticmethod(F.hardswish)
 
     def extra_repr(self) -> str:
         return ""
 
 
-class Hardsigmoid(_InPlace):
+class Hardsigmoid(InPlace):
     """The function `functional.hardsigmoid`, in place if ``inplace``."""
 
-    function = staticmethod(F.hardsigmoid)
+    _function = staticmethod(F.hardsigmoid)
 
     def extra_repr(self) -> str:
         return ""
@@ -113,15 +95,11 @@ class Hardtanh(Module):
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"min_val={self.min_val}, max_val={self.max_val}" + _inplace(self.inplace)
+        return f"min_val={self.min_val}, max_val={self.max_val}" + inplace_text(self.inplace)
 
 
 def _warn_of_name(old: str, new: str) -> None:
     warn_user(f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning)
-
-
-def _inplace(inplace: bool) -> str:
-    return ", inplace=True" if inplace else ""
 
 
 class ReLU6(Hardtanh):
@@ -134,19 +112,10 @@ class ReLU6(Hardtanh):
         return "inplace=True" if self.inplace else ""
 
 
-class CELU(Module):
+class CELU(OfAlpha):
     """The function `functional.celu`, in place if ``inplace``."""
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.celu(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"alpha={self.alpha}" + _inplace(self.inplace)
+    _function = staticmethod(F.celu)
 
 
 class Threshold(Module):
@@ -164,7 +133,7 @@ class Threshold(Module):
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"threshold={self.threshold}, value={self.value}" + _inplace(self.inplace)
+        return f"threshold={self.threshold}, value={self.value}" + inplace_text(self.inplace)
 
 
 class RReLU(Module):
@@ -185,7 +154,7 @@ class RReLU(Module):
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"lower={self.lower}, upper={self.upper}" + _inplace(self.inplace)
+        return f"lower={self.lower}, upper={self.upper}" + inplace_text(self.inplace)
 
 
 class GLU(Module):
@@ -239,18 +208,10 @@ class Tanhshrink(Module):
         return F.tanhshrink(input)
 
 
-class Softmin(Module):
+class Softmin(AlongDim):
     """`Softmax` of the negative input; omitting ``dim`` is deprecated."""
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmin(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
+    _function = staticmethod(F.softmin)
 
 
 class Softmax2d(Module):

@@ -9,14 +9,12 @@ from dovetail_aten import Tensor
 from dovetail_kernel import int64
 
 from ... import functional as F
-from ... import init
-from ...parameter import Parameter
-from ..module import Module
+from ..normalization import AffineNorm
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
 
 
-class _NormBase(Module):
+class _NormBase(AffineNorm):
     """Weights, and statistics that follow the batches.
 
     Parameters
@@ -38,8 +36,6 @@ class _NormBase(Module):
         Whether to learn a bias, if ``affine``.
     """
 
-    weight: Parameter | None
-    bias: Parameter | None
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
@@ -65,9 +61,7 @@ class _NormBase(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            data = aten.empty(num_features, device=device, dtype=dtype) if wanted else None
-            self.register_parameter(name, None if data is None else Parameter(data))
+        self._add_affine(num_features, affine, bias, device, dtype)
         tracks = track_running_stats
         zeros = aten.zeros(num_features, device=device, dtype=dtype) if tracks else None
         ones = aten.ones(num_features, device=device, dtype=dtype) if tracks else None
@@ -89,10 +83,7 @@ class _NormBase(Module):
     def reset_parameters(self) -> None:
         """Set the weight to ones, the bias to zeros, and the statistics as at first."""
         self.reset_running_stats()
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any

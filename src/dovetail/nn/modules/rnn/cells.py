@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -164,7 +164,23 @@ class RNNCell(_OneState):
         raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}. Use 'tanh' or 'relu'.")
 
 
-class GRUCell(_OneState):
+class _Gated(RNNCellBase):
+    """Cells of several gates, and without other options."""
+
+    _gates: ClassVar[int]
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: DeviceLike | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, self._gates, device, dtype)
+
+
+class GRUCell(_Gated, _OneState):
     """One step of `GRU`.
 
     Parameters
@@ -173,21 +189,13 @@ class GRUCell(_OneState):
         As for `RNNCellBase`.
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: DeviceLike | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+    _gates = 3
 
     def _step(self, input: Tensor, hx: Tensor, *weights: Any) -> Tensor:
         return aten.gru_cell(input, hx, *weights)
 
 
-class LSTMCell(RNNCellBase):
+class LSTMCell(_Gated):
     """One step of `LSTM`.
 
     Parameters
@@ -196,15 +204,7 @@ class LSTMCell(RNNCellBase):
         As for `RNNCellBase`.
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: DeviceLike | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+    _gates = 4
 
     def forward(
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None

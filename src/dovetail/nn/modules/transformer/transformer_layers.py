@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from dovetail_aten import Tensor
 from dovetail_kernel import DeviceLike
@@ -21,7 +21,58 @@ __all__ = ["TransformerDecoderLayer", "TransformerEncoderLayer"]
 Activation = str | Callable[[Tensor], Tensor]
 
 
-class TransformerEncoderLayer(Module):
+class _TransformerLayer(Module):
+    """One or two attentions and a network of two linear maps, each with normalisation."""
+
+    _attentions: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: DeviceLike | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        made: Any = {"bias": bias, "device": device, "dtype": dtype}
+        attention: Any = {"dropout": dropout, "batch_first": batch_first, **made}
+        for name in self._attentions:
+            self.add_module(name, MultiheadAttention(d_model, nhead, **attention))
+        self.linear1 = Linear(d_model, dim_feedforward, **made)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, **made)
+        self.norm_first = norm_first
+        blocks = range(1, len(self._attentions) + 2)
+        for place in blocks:
+            self.add_module(f"norm{place}", LayerNorm(d_model, eps=layer_norm_eps, **made))
+        for place in blocks:
+            self.add_module(f"dropout{place}", Dropout(dropout))
+        self.activation = activation_of(activation)
+
+    def _sa_block(
+        self,
+        x: Tensor,
+        attn_mask: Tensor | None,
+        key_padding_mask: Tensor | None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        found = attended(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal)
+        result: Tensor = self.dropout1(found)
+        return result
+
+    def _fed_forward(self, x: Tensor, dropout: Module) -> Tensor:
+        result: Tensor = dropout(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return result
+
+
+class TransformerEncoderLayer(_TransformerLayer):
     """Self-attention, then ``linear2(activation(linear1(x)))``, each with a residual connection and
     normalisation.
 
@@ -54,34 +105,7 @@ class TransformerEncoderLayer(Module):
         For an unknown activation.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: DeviceLike | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__()
-        made: Any = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout=dropout, batch_first=batch_first, **made
-        )
-        self.linear1 = Linear(d_model, dim_feedforward, **made)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **made)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.activation = activation_of(activation)
+    _attentions = ("self_attn",)
 
     def forward(
         self,
@@ -107,24 +131,11 @@ class TransformerEncoderLayer(Module):
         result: Tensor = self.norm2(x + self._ff_block(x))
         return result
 
-    def _sa_block(
-        self,
-        x: Tensor,
-        attn_mask: Tensor | None,
-        key_padding_mask: Tensor | None,
-        is_causal: bool = False,
-    ) -> Tensor:
-        found = attended(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal)
-        result: Tensor = self.dropout1(found)
-        return result
-
     def _ff_block(self, x: Tensor) -> Tensor:
-        x = self.linear2(self.dropout(self.activation(self.linear1(x))))
-        result: Tensor = self.dropout2(x)
-        return result
+        return self._fed_forward(x, self.dropout2)
 
 
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(_TransformerLayer):
     """Self-attention, attention to the encoder output, then ``linear2(activation(linear1(x)))``,
     each with a residual connection and normalisation.
 
@@ -141,36 +152,7 @@ class TransformerDecoderLayer(Module):
         For an unknown activation.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: DeviceLike | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__()
-        made: Any = {"bias": bias, "device": device, "dtype": dtype}
-        attention: Any = {"dropout": dropout, "batch_first": batch_first, **made}
-        self.self_attn = MultiheadAttention(d_model, nhead, **attention)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, **attention)
-        self.linear1 = Linear(d_model, dim_feedforward, **made)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **made)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.dropout3 = Dropout(dropout)
-        self.activation = activation_of(activation)
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
@@ -209,17 +191,6 @@ class TransformerDecoderLayer(Module):
         result: Tensor = self.norm3(x + self._ff_block(x))
         return result
 
-    def _sa_block(
-        self,
-        x: Tensor,
-        attn_mask: Tensor | None,
-        key_padding_mask: Tensor | None,
-        is_causal: bool = False,
-    ) -> Tensor:
-        found = attended(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal)
-        result: Tensor = self.dropout1(found)
-        return result
-
     def _mha_block(
         self,
         x: Tensor,
@@ -233,9 +204,7 @@ class TransformerDecoderLayer(Module):
         return result
 
     def _ff_block(self, x: Tensor) -> Tensor:
-        x = self.linear2(self.dropout(self.activation(self.linear1(x))))
-        result: Tensor = self.dropout3(x)
-        return result
+        return self._fed_forward(x, self.dropout3)
 
 
 def attended(
