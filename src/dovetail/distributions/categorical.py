@@ -12,13 +12,13 @@ from dovetail_autograd import no_grad
 from dovetail_kernel import Size, finfo, int64
 
 from . import constraints
-from .distribution import Distribution
+from .chances import OneOfTwo
 from .utils import exclusive, lazy_property, logits_to_probs, probs_to_logits, validated
 
 __all__ = ["Categorical"]
 
 
-class Categorical(Distribution):
+class Categorical(OneOfTwo):
     """Category indices with probabilities `probs`, which are normalized, or `logits`."""
 
     arg_constraints = {  # noqa: RUF012
@@ -45,13 +45,6 @@ class Categorical(Distribution):
     def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         new._num_events = self._num_events
 
-    @property
-    def _param(self) -> Tensor:
-        return self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
-
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        return self._param.new_empty(*args, **kwargs)
-
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
         """Integers from 0 up to the number of categories minus 1."""
@@ -66,11 +59,6 @@ class Categorical(Distribution):
     def probs(self) -> Tensor:
         """The probabilities."""
         return logits_to_probs(self.logits)
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return self._param.size()
 
     @property
     def mean(self) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten import Tensor
@@ -17,18 +18,8 @@ from .utils import (
 )
 
 
-class Chances(Distribution):
-    """Base class of distributions with probabilities of success `probs`, or log-odds `logits`."""
-
-    def _set_chances(
-        self, validate_args: bool | None, probs: object, logits: object, **others: Any
-    ) -> None:
-        exclusive(probs=probs, logits=logits)
-        name, given = ("logits", logits) if probs is None else ("probs", probs)
-        values = broadcast_all(given, *others.values())
-        for each, value in zip((name, *others), values, strict=True):
-            setattr(self, each, value)
-        super().__init__(values[0].shape, validate_args=validate_args)
+class OneOfTwo(Distribution):
+    """Base class of distributions that are given `probs` or `logits`, and compute the other."""
 
     @property
     def _param(self) -> Tensor:
@@ -42,6 +33,20 @@ class Chances(Distribution):
     def param_shape(self) -> Any:
         """The shape of the parameter."""
         return self._param.shape
+
+
+class Chances(OneOfTwo):
+    """Base class of distributions with probabilities of success `probs`, or log-odds `logits`."""
+
+    def _set_chances(
+        self, validate_args: bool | None, probs: object, logits: object, **others: Any
+    ) -> None:
+        exclusive(probs=probs, logits=logits)
+        name, given = ("logits", logits) if probs is None else ("probs", probs)
+        values = broadcast_all(given, *others.values())
+        for each, value in zip((name, *others), values, strict=True):
+            setattr(self, each, value)
+        super().__init__(values[0].shape, validate_args=validate_args)
 
     @lazy_property
     def logits(self) -> Tensor:
@@ -59,27 +64,19 @@ class Shares(Distribution):
     normalized `probs`, or the softmax of `logits`.
     """
 
-    _shares: Any
+    _categorical: Any
     """The distribution that holds the chances."""
-    probs = attribute("_probs")
-    logits = attribute("_logits")
-    param_shape = attribute("_param_shape")
+    probs = attribute("_categorical.probs")
+    logits = attribute("_categorical.logits")
+    param_shape = attribute("_categorical.param_shape")
+    _param = attribute("_categorical._param")
+    _new = attribute("_categorical._new")
 
-    @property
-    def _probs(self) -> Tensor:
-        return self._shares.probs
+    def _set_shares(self, validate_args: bool | None, categorical: Any) -> None:
+        """Take the distribution of one category, for the constructor."""
+        self._categorical = categorical
+        shape = categorical.batch_shape
+        super().__init__(shape, categorical.param_shape[-1:], validate_args=validate_args)
 
-    @property
-    def _logits(self) -> Tensor:
-        return self._shares.logits
-
-    @property
-    def _param(self) -> Tensor:
-        return self._shares._param
-
-    @property
-    def _param_shape(self) -> Any:
-        return self._shares.param_shape
-
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        return self._shares._new(*args, **kwargs)
+    def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
+        new._categorical = self._categorical.expand(batch_shape)

@@ -14,7 +14,7 @@ from . import constraints
 from .binomial import Binomial
 from .categorical import Categorical
 from .chances import Shares
-from .utils import attribute, broadcast_all, validated
+from .utils import broadcast_all, validated
 
 __all__ = ["Multinomial"]
 
@@ -28,7 +28,6 @@ class Multinomial(Shares):
         "probs": constraints.simplex,
         "logits": constraints.real_vector,
     }
-    _shares = attribute("_categorical")
 
     def __init__(
         self,
@@ -40,14 +39,13 @@ class Multinomial(Shares):
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
-        self._categorical = Categorical(probs=probs, logits=logits)
-        self._binomial = Binomial(total_count=total_count, probs=self.probs)
-        shape = self._categorical.batch_shape
-        super().__init__(shape, self._categorical.param_shape[-1:], validate_args=validate_args)
+        categorical = Categorical(probs=probs, logits=logits)
+        self._binomial = Binomial(total_count=total_count, probs=categorical.probs)
+        self._set_shares(validate_args, categorical)
 
     def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
+        super()._expand_into(new, batch_shape)
         new.total_count = self.total_count
-        new._categorical = self._categorical.expand(batch_shape)
         new._binomial = Binomial(total_count=self.total_count, probs=new.probs)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)

@@ -46,7 +46,41 @@ def diagonal_log(factor: Tensor) -> Tensor:
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
-class MultivariateNormal(Distribution):
+class CovarianceMatrix(Distribution):
+    """Base class of distributions with a covariance matrix, its inverse or its Cholesky factor."""
+
+    _unbroadcasted_scale_tril: Tensor
+
+    def _set_factor(self, name: str, matrix: Tensor) -> None:
+        """Compute the factor of the matrix that the constructor was given as `name`."""
+        if name == "scale_tril":
+            self._unbroadcasted_scale_tril = matrix
+        elif name == "covariance_matrix":
+            self._unbroadcasted_scale_tril = linalg.cholesky(matrix)
+        else:
+            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
+
+    def _expanded(self, matrix: Tensor) -> Tensor:
+        return matrix.expand((*self._batch_shape, *matrix.shape[-2:]))
+
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        """The Cholesky factor of the covariance."""
+        return self._expanded(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        """The covariance."""
+        factor = self._unbroadcasted_scale_tril
+        return self._expanded(aten.matmul(factor, factor.mT))
+
+    @lazy_property
+    def precision_matrix(self) -> Tensor:
+        """The inverse of the covariance."""
+        return self._expanded(aten.cholesky_inverse(self._unbroadcasted_scale_tril))
+
+
+class MultivariateNormal(CovarianceMatrix):
     """Multivariate normal distribution with mean `loc` and a covariance matrix, its inverse or its
     Cholesky factor.
     """
@@ -94,34 +128,10 @@ class MultivariateNormal(Distribution):
         setattr(self, name, matrix.expand((*shape, -1, -1)))
         self.loc = loc.expand((*shape, -1))
         super().__init__(shape, self.loc.shape[-1:], validate_args=validate_args)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = scale_tril
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = linalg.cholesky(covariance_matrix)
-        else:
-            self._unbroadcasted_scale_tril = _precision_to_scale_tril(precision_matrix)
+        self._set_factor(name, matrix)
 
     def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
-
-    def _expanded(self, matrix: Tensor) -> Tensor:
-        return matrix.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        """The Cholesky factor of the covariance."""
-        return self._expanded(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        """The covariance."""
-        factor = self._unbroadcasted_scale_tril
-        return self._expanded(aten.matmul(factor, factor.mT))
-
-    @lazy_property
-    def precision_matrix(self) -> Tensor:
-        """The inverse of the covariance."""
-        return self._expanded(aten.cholesky_inverse(self._unbroadcasted_scale_tril))
 
     @property
     def variance(self) -> Tensor:

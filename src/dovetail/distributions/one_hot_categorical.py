@@ -27,18 +27,12 @@ class OneHotCategorical(Shares):
     }
     support = constraints.one_hot
     has_enumerate_support = True
-    _shares = attribute("_categorical")
     mean = attribute("probs")
 
     def __init__(
         self, probs: object = None, logits: object = None, validate_args: bool | None = None
     ) -> None:
-        self._categorical = Categorical(probs, logits)
-        shape = self._categorical.batch_shape
-        super().__init__(shape, self._categorical.param_shape[-1:], validate_args=validate_args)
-
-    def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
-        new._categorical = self._categorical.expand(batch_shape)
+        self._set_shares(validate_args, Categorical(probs, logits))
 
     @property
     def mode(self) -> Tensor:

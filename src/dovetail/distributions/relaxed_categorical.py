@@ -13,7 +13,7 @@ from .categorical import Categorical
 from .chances import Shares
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform
-from .utils import attribute, broadcast_all, clamp_probs, validated
+from .utils import broadcast_all, clamp_probs, validated
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
@@ -27,7 +27,6 @@ class ExpRelaxedCategorical(Shares):
     }
     support = constraints.real_vector
     has_rsample = True
-    _shares = attribute("_categorical")
 
     def __init__(
         self,
@@ -36,14 +35,12 @@ class ExpRelaxedCategorical(Shares):
         logits: object = None,
         validate_args: bool | None = None,
     ) -> None:
-        self._categorical = Categorical(probs, logits)
         self.temperature = temperature
-        shape = self._categorical.batch_shape
-        super().__init__(shape, self._categorical.param_shape[-1:], validate_args=validate_args)
+        self._set_shares(validate_args, Categorical(probs, logits))
 
     def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
+        super()._expand_into(new, batch_shape)
         new.temperature = self.temperature
-        new._categorical = self._categorical.expand(batch_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return the log-softmax of the logits plus Gumbel numbers, divided by the temperature."""

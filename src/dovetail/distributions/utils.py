@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from numbers import Number
+from operator import attrgetter
 from typing import Any
 
 import dovetail_aten as aten
@@ -115,8 +116,8 @@ class lazy_property:
 
 
 def attribute(name: str) -> property:
-    """Return a property that is another attribute."""
-    return property(lambda self: getattr(self, name), doc=f"`{name}`.")
+    """Return a property that is another attribute, or with dots one of another attribute."""
+    return property(attrgetter(name), doc=f"`{name}`.")
 
 
 def validated(method: Callable[..., object]) -> Callable[..., Any]:

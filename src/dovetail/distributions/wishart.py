@@ -15,8 +15,8 @@ from ..functions.tensor_functions import broadcast_shapes
 from . import constraints
 from .chi2 import Chi2
 from .exp_family import ExponentialFamily
-from .multivariate_normal import _precision_to_scale_tril, diagonal_log
-from .utils import holds_everywhere, lazy_property, validated
+from .multivariate_normal import CovarianceMatrix, diagonal_log
+from .utils import holds_everywhere, validated
 
 __all__ = ["Wishart"]
 
@@ -29,7 +29,7 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
     return aten.digamma(x.unsqueeze(-1) - steps.div(2)).sum(-1)
 
 
-class Wishart(ExponentialFamily):
+class Wishart(CovarianceMatrix, ExponentialFamily):
     """Wishart distribution: sums of `df` products ``x x'`` of normal vectors x with a covariance
     matrix, its inverse or its Cholesky factor.
     """
@@ -87,12 +87,7 @@ class Wishart(ExponentialFamily):
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 "
                 "< df < ndim."
             )
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = scale_tril
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = linalg.cholesky(covariance_matrix)
-        else:
-            self._unbroadcasted_scale_tril = _precision_to_scale_tril(precision_matrix)
+        self._set_factor(name, matrix)
         self._dist_chi2 = self._squares()
 
     def _squares(self) -> Chi2:
@@ -113,25 +108,6 @@ class Wishart(ExponentialFamily):
         new._dist_chi2 = new._squares()
         new._validate_args = self._validate_args
         return new
-
-    def _expanded(self, matrix: Tensor) -> Tensor:
-        return matrix.expand((*self._batch_shape, *self._event_shape))
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        """The Cholesky factor of the covariance."""
-        return self._expanded(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        """The covariance."""
-        factor = self._unbroadcasted_scale_tril
-        return self._expanded(factor @ factor.mT)
-
-    @lazy_property
-    def precision_matrix(self) -> Tensor:
-        """The inverse of the covariance."""
-        return self._expanded(aten.cholesky_inverse(self._unbroadcasted_scale_tril))
 
     @property
     def mean(self) -> Tensor:
