@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
+from dovetail_autograd.transforms.pytree import map_leaves
 from dovetail_dispatcher import _C, TorchDispatchMode
 from dovetail_kernel import ForceDispatchKeyGuard, dispatch_state, restoring, share_storage
 
@@ -68,23 +69,12 @@ def functionalize(func: Callable[..., object], *, remove: str = "mutations") -> 
     @wraps(func)
     def functional(*args: Any, **kwargs: Any) -> Any:
         run = _Functionalization(copies_views=remove == "mutations_and_views")
-        given = _map(run.take, (args, kwargs))
+        given = map_leaves(run.take, (args, kwargs))
         result = run.around(func, *given[0], **given[1])
         run.write_back()
-        return _map(run.give, result)
+        return map_leaves(run.give, result)
 
     return functional
-
-
-def _map(function: Callable[..., object], value: object) -> Any:
-    """Apply `function` to what is in lists, tuples and dicts."""
-    if isinstance(value, dict):
-        return {key: _map(function, item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        items = [_map(function, item) for item in value]
-        kind: Any = type(value)
-        return kind._make(items) if hasattr(kind, "_make") else kind(items)
-    return function(value)
 
 
 class _Functionalization(TorchDispatchMode):
@@ -156,8 +146,8 @@ class _Functionalization(TorchDispatchMode):
             return self._write(func, args, kwargs)
         if func.is_view and isinstance(args[0], FunctionalTensor):
             return self._view(func, args[0], args[1:], kwargs)
-        made = func(*_map(_value, args), **_map(_value, kwargs))
-        return _map(partial(self._made, func), made)
+        made = func(*map_leaves(_value, args), **map_leaves(_value, kwargs))
+        return map_leaves(partial(self._made, func), made)
 
     def _made(self, func: Any, value: object) -> Any:
         if not isinstance(value, Tensor):
@@ -172,7 +162,7 @@ class _Functionalization(TorchDispatchMode):
     def _view(
         self, func: Any, base: FunctionalTensor, args: list[Any], kwargs: dict[str, Any]
     ) -> Any:
-        plain = _map(_value, args)
+        plain = map_leaves(_value, args)
         if func._opname == "as_strided":
             size, stride, *offset = plain
             base.memory.is_shown = True
@@ -214,7 +204,7 @@ class _Functionalization(TorchDispatchMode):
         outs = {a.name for a, _ in written if a.is_out}
         inputs = [value for a, value in zip(arguments, args, strict=False) if a.name not in outs]
         options = {name: value for name, value in kwargs.items() if name not in outs}
-        made = functional_variant(func)(*_map(_value, inputs), **_map(_value, options))
+        made = functional_variant(func)(*map_leaves(_value, inputs), **map_leaves(_value, options))
         results = list(made) if isinstance(made, list | tuple) else [made]
         for (argument, target), result in zip(written, results, strict=True):
             target.write(_fitted(func, target, result, may_resize=argument.is_out))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
+from dovetail_autograd.transforms.pytree import map_leaves
 from dovetail_dispatcher import FunctionSchema, OpOverload
 from dovetail_kernel import Device, float32, float64, int64, restoring
 from dovetail_kernel import bool as bool_
@@ -43,8 +44,7 @@ class Inputs:
 
     def fresh(self) -> Inputs:
         """Return the same arguments with tensors of their own: copies that are leaves."""
-        args = tuple(_copied(value) for value in self.args)
-        kwargs = {name: _copied(value) for name, value in self.kwargs.items()}
+        args, kwargs = map_leaves(_copied, (self.args, self.kwargs))
         return replace(self, args=args, kwargs=kwargs)
 
 
@@ -268,6 +268,4 @@ def _plain(kind: str, name: str) -> Any:
 def _copied(value: object) -> Any:
     if isinstance(value, Tensor):
         return value.detach().clone().requires_grad_(value.requires_grad)
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return type(value)(_copied(item) for item in value)  # type: ignore[call-arg]
     return value

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import dovetail_autograd
 from dovetail_aten import Tensor
+from dovetail_autograd.transforms import pytree
 from dovetail_dispatcher import _C, OpCheckError, OpOverload, Tag, opcheck, ops
 from dovetail_dispatcher.testing import OpInfo, Skip, find_op_info
 from dovetail_kernel import bfloat16, float16, float32, float64, get_default_device, int64
@@ -242,7 +243,8 @@ def _gradcheck(op: OpOverload, inputs: Inputs) -> str | None:
 
     def of_variables(*values: Tensor) -> Any:
         new = {id(variable): value for variable, value in zip(variables, values, strict=True)}
-        result = op(*_replaced(inputs.args, new), **inputs.kwargs)
+        given = pytree.map_leaves(lambda value: new.get(id(value), value), inputs.args)
+        result = op(*given, **inputs.kwargs)
         return tuple(result) if isinstance(result, list) else result
 
     try:
@@ -252,20 +254,9 @@ def _gradcheck(op: OpOverload, inputs: Inputs) -> str | None:
     return None
 
 
-def _replaced(values: object, new: dict[int, Tensor]) -> Any:
-    """Return `values` with tensors replaced by id, also in lists."""
-    if isinstance(values, list | tuple):
-        return type(values)(_replaced(value, new) for value in values)
-    return new.get(id(values), values)
-
-
 def _is_double(tensor: Tensor) -> bool:
     return tensor.requires_grad and tensor.dtype is float64
 
 
 def _tensors(values: object) -> list[Tensor]:
-    if isinstance(values, Tensor):
-        return [values]
-    return (
-        [t for value in values for t in _tensors(value)] if isinstance(values, list | tuple) else []
-    )
+    return [each for each in pytree.flatten(values)[0] if isinstance(each, Tensor)]
