@@ -63,18 +63,7 @@ def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
             f"a transposed convolution of {fused.groups} groups can't be fused, only one of 1. "
             "Keep both modules."
         )
-    fused.weight, fused.bias = fuse_conv_bn_weights(
-        fused.weight,
-        fused.bias,
-        norm.running_mean,
-        norm.running_var,
-        norm.eps,
-        norm.weight,
-        norm.bias,
-        transpose,
-    )
-    result: M = fused
-    return result
+    return _fused(fused, norm, transpose)
 
 
 def fuse_conv_bn_weights(
@@ -148,17 +137,7 @@ def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
             "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
             f"linear.out_features={fused.out_features} and bn.num_features={norm.num_features}"
         )
-    fused.weight, fused.bias = fuse_linear_bn_weights(
-        fused.weight,
-        fused.bias,
-        norm.running_mean,
-        norm.running_var,
-        norm.eps,
-        norm.weight,
-        norm.bias,
-    )
-    result: M = fused
-    return result
+    return _fused(fused, norm)
 
 
 def fuse_linear_bn_weights(
@@ -174,3 +153,13 @@ def fuse_linear_bn_weights(
     normalisation; arguments as in `fuse_conv_bn_weights`.
     """
     return fuse_conv_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
+
+
+def _fused(layer: M, norm: Any, transpose: bool = False) -> M:
+    """Give a layer the weights of itself followed by a normalisation."""
+    own: Any = layer
+    statistics = norm.running_mean, norm.running_var, norm.eps
+    own.weight, own.bias = fuse_conv_bn_weights(
+        own.weight, own.bias, *statistics, norm.weight, norm.bias, transpose
+    )
+    return layer
