@@ -72,7 +72,7 @@ class Shares(Distribution):
     _param = attribute("_categorical._param")
     _new = attribute("_categorical._new")
 
-    def _set_shares(self, validate_args: bool | None, categorical: Any) -> None:
+    def _set_shares(self, validate_args: bool | None, categorical: OneOfTwo) -> None:
         """Take the distribution of one category, for the constructor."""
         self._categorical = categorical
         shape = categorical.batch_shape

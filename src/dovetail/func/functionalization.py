@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_autograd.transforms.pytree import map_leaves
+from dovetail_autograd.transforms import pytree
 from dovetail_dispatcher import _C, TorchDispatchMode
 from dovetail_kernel import ForceDispatchKeyGuard, dispatch_state, restoring, share_storage
 
@@ -69,10 +69,10 @@ def functionalize(func: Callable[..., object], *, remove: str = "mutations") -> 
     @wraps(func)
     def functional(*args: Any, **kwargs: Any) -> Any:
         run = _Functionalization(copies_views=remove == "mutations_and_views")
-        given = map_leaves(run.take, (args, kwargs))
+        given = pytree.map_leaves(run.take, (args, kwargs))
         result = run.around(func, *given[0], **given[1])
         run.write_back()
-        return map_leaves(run.give, result)
+        return pytree.map_leaves(run.give, result)
 
     return functional
 
@@ -146,8 +146,8 @@ class _Functionalization(TorchDispatchMode):
             return self._write(func, args, kwargs)
         if func.is_view and isinstance(args[0], FunctionalTensor):
             return self._view(func, args[0], args[1:], kwargs)
-        made = func(*map_leaves(_value, args), **map_leaves(_value, kwargs))
-        return map_leaves(partial(self._made, func), made)
+        made = func(*pytree.map_leaves(_value, args), **pytree.map_leaves(_value, kwargs))
+        return pytree.map_leaves(partial(self._made, func), made)
 
     def _made(self, func: Any, value: object) -> Any:
         if not isinstance(value, Tensor):
@@ -162,7 +162,7 @@ class _Functionalization(TorchDispatchMode):
     def _view(
         self, func: Any, base: FunctionalTensor, args: list[Any], kwargs: dict[str, Any]
     ) -> Any:
-        plain = map_leaves(_value, args)
+        plain = pytree.map_leaves(_value, args)
         if func._opname == "as_strided":
             size, stride, *offset = plain
             base.memory.is_shown = True
@@ -204,7 +204,9 @@ class _Functionalization(TorchDispatchMode):
         outs = {a.name for a, _ in written if a.is_out}
         inputs = [value for a, value in zip(arguments, args, strict=False) if a.name not in outs]
         options = {name: value for name, value in kwargs.items() if name not in outs}
-        made = functional_variant(func)(*map_leaves(_value, inputs), **map_leaves(_value, options))
+        made = functional_variant(func)(
+            *pytree.map_leaves(_value, inputs), **pytree.map_leaves(_value, options)
+        )
         results = list(made) if isinstance(made, list | tuple) else [made]
         for (argument, target), result in zip(written, results, strict=True):
             target.write(_fitted(func, target, result, may_resize=argument.is_out))

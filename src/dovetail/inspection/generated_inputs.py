@@ -9,7 +9,7 @@ from typing import Any, Final
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_autograd.transforms.pytree import map_leaves
+from dovetail_autograd.transforms import pytree
 from dovetail_dispatcher import FunctionSchema, OpOverload
 from dovetail_kernel import Device, float32, float64, int64, restoring
 from dovetail_kernel import bool as bool_
@@ -44,7 +44,7 @@ class Inputs:
 
     def fresh(self) -> Inputs:
         """Return the same arguments with tensors of their own: copies that are leaves."""
-        args, kwargs = map_leaves(_copied, (self.args, self.kwargs))
+        args, kwargs = pytree.map_leaves(_copied, (self.args, self.kwargs))
         return replace(self, args=args, kwargs=kwargs)
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
+from dovetail_kernel import Device
+from dovetail_kernel import dtype as DType
 
 from .. import functional as F
 from .. import init
@@ -23,7 +25,12 @@ class AffineNorm(Module):
     bias: Parameter | None
 
     def _add_affine(
-        self, shape: int | tuple[int, ...], affine: bool, bias: bool, device: Any, dtype: Any
+        self,
+        shape: tuple[int, ...],
+        affine: bool,
+        bias: bool,
+        device: Device | str | None,
+        dtype: DType | None,
     ) -> None:
         for name, wanted in (("weight", affine), ("bias", affine and bias)):
             data = aten.empty(shape, device=device, dtype=dtype) if wanted else None
@@ -124,7 +131,7 @@ class GroupNorm(AffineNorm):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self._add_affine(num_channels, affine, bias, device, dtype)
+        self._add_affine((num_channels,), affine, bias, device, dtype)
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:

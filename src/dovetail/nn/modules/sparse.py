@@ -7,7 +7,8 @@ from typing import Any, Self
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import restoring
+from dovetail_kernel import Device, restoring
+from dovetail_kernel import dtype as DType
 
 from .. import functional as F
 from .. import init
@@ -46,7 +47,11 @@ class _Table(Module):
     weight: Parameter
 
     def _set_weight(
-        self, weight: Tensor | None, device: Any, dtype: Any, requires_grad: bool = True
+        self,
+        weight: Tensor | None,
+        device: Device | str | None,
+        dtype: DType | None,
+        requires_grad: bool = True,
     ) -> None:
         shape = (self.num_embeddings, self.embedding_dim)
         if weight is None:

@@ -56,7 +56,7 @@ def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
         If a transposed convolution has groups.
     """
     _check_evaluation(conv, bn)
-    fused: Any = copy.deepcopy(conv)
+    fused = copy.deepcopy(conv)
     norm: Any = bn
     if transpose and fused.groups != 1:
         raise ValueError(
@@ -129,7 +129,7 @@ def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
     AssertionError
         In training mode, without running statistics, or if the numbers of features differ.
     """
-    fused: Any = copy.deepcopy(linear)
+    fused = copy.deepcopy(linear)
     norm: Any = bn
     _check_evaluation(fused, norm)
     if norm.num_features not in (fused.out_features, 1):

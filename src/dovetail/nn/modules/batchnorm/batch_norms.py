@@ -61,7 +61,7 @@ class _NormBase(AffineNorm):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        self._add_affine(num_features, affine, bias, device, dtype)
+        self._add_affine((num_features,), affine, bias, device, dtype)
         tracks = track_running_stats
         zeros = aten.zeros(num_features, device=device, dtype=dtype) if tracks else None
         ones = aten.ones(num_features, device=device, dtype=dtype) if tracks else None
