@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .table.kernels import Kernel
     from .table.operator import Operator
     from .testing.check import Check
+else:
+    Protocol = object  # a Protocol takes a tenth of a millisecond to make
 
 
 class BaseOperators(NamedTuple):
@@ -73,45 +75,72 @@ class BaseOperators(NamedTuple):
     sharing: frozenset[str] = frozenset()
 
 
-class NoPromotion:
-    """Promotes nothing, where no base library says how: see `Promotion`."""
+class Promotion(Protocol):
+    """Says what operands compute in; by itself it promotes nothing."""
 
     def computing_dtype(self, common: dtype, rule: str) -> dtype:
-        """Return `common`."""
+        """Return the dtype that operands of the common dtype `common` are cast to under promotion
+        rule `rule`: here, `common`.
+        """
         return common
 
     def check_operands(
         self, op: Operator, key: int, common: dtype | None, computed: dtype | None
     ) -> None:
-        """Accept all operands."""
+        """Raise an error for a call with `key` whose operands are of dtypes that `op` is not
+        defined for; `common` is their dtype and `computed` the one that they compute in, if the
+        key says it.
+        """
+        return None
 
     def operand_check(self, op: Operator) -> Callable[[TensorBase], None]:
-        """Return a function that accepts all operands."""
+        """Return what refuses an operand of a dtype that `op` is not defined for."""
         return lambda operand: None
 
     def check_alpha(self, op: Operator, values: Sequence[object]) -> None:
-        """Accept all values."""
+        """Raise an error for an `alpha` that does not fit the operands; `values` are those of all
+        arguments.
+        """
+        return None
 
     def promoter(
         self, backend: Backend, op: Operator, category: int, *, is_operand: bool, in_single: bool
     ) -> tuple[Callable[..., tuple[list[Any], dtype]], dict[int, dtype] | None]:
-        """Raise RuntimeError: the operator was declared with a promotion that nothing knows."""
+        """Return the function that casts the operands of a call to the dtype they compute in: it
+        returns their arrays and that dtype. Also return the dtypes by their bits that it casts no
+        operands of, if all are of one, as far as it has met them; None if it may.
+
+        `category` is that of a Python number in the call, -1 if there is none; `is_operand` says
+        whether it is the second of two operands; `in_single` whether numbers and tensors without
+        dimensions are in single precision beside half precision.
+
+        Raises
+        ------
+        RuntimeError
+            If the operator was declared with a promotion that nothing knows.
+        """
         raise RuntimeError(
             f"{op.qualified_name} promotes its operands, and no base library is in use that says "
             "how. Install dovetail-aten, or import the library that fills PROMOTION."
         )
 
     def computes_in_single(self, op: Operator, kernel: Kernel, key: int) -> bool:
-        """Return False."""
+        """Return whether a route for arguments of half precision computes in single precision."""
         return False
 
     def in_single(self, backend: Backend, function: Callable[..., object]) -> Callable[..., Any]:
-        """Return `function`."""
+        """Return an array kernel that computes half precision in single precision, and rounds its
+        result: here, `function`.
+        """
         return function
 
     def precision_of_number(self, wanted: dtype) -> dtype:
-        """Return `wanted`."""
+        """Return the dtype that a number has beside operands of dtype `wanted` in such a route."""
         return wanted
+
+
+class NoPromotion(Promotion):
+    """Promotes nothing, where no base library says how."""
 
 
 def uncompiled(function: Callable[..., Any], /) -> Callable[..., Any]:
@@ -131,23 +160,29 @@ def uncompiled_entry(
     return function
 
 
-class NoAutogradLayers:
-    """Composes calls where autograd is not installed: nothing is recorded. See `AutogradLayers`."""
+class AutogradLayers(Protocol):
+    """Composes calls that autograd has a part in; by itself it records nothing."""
 
-    def record(self, composition: Composition, kernel: Kernel, below: RoutePlan) -> RoutePlan:
-        """Return `below`."""
+    def record(self, composition: Composition, kernel: Kernel, below: RoutePlan, /) -> RoutePlan:
+        """Return the plan of a call through the derived Autograd kernel or the Autograd fallback;
+        `below` is the plan of the call below Autograd.
+        """
         return below
 
-    def note_views(self, composition: Composition, below: RoutePlan) -> RoutePlan:
-        """Return `below`."""
+    def note_views(self, composition: Composition, below: RoutePlan, /) -> RoutePlan:
+        """Return the plan of a call below autograd that notes whose views its results are."""
         return below
 
-    def fuse(self, composition: Composition, kernel: Kernel) -> RoutePlan | None:
-        """Return None."""
+    def fuse(self, composition: Composition, kernel: Kernel, /) -> RoutePlan | None:
+        """Return the plan of a composite that is computed as one call, or None."""
         return None
 
 
-if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
+class NoAutogradLayers(AutogradLayers):
+    """Composes calls where autograd is not installed: nothing is recorded."""
+
+
+if TYPE_CHECKING:
 
     class OverloadFactory(Protocol):
         def __call__(self, operator: Operator, /) -> Any:
@@ -165,77 +200,6 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
         ) -> RoutePlan:
             """Return a plan that records a call: of `op` with `key` in `state`, or redispatched to
             `keys`. `plan` composes the plan of the call, and raises if that has no kernel.
-            """
-
-    class AutogradLayers(Protocol):
-        def record(
-            self, composition: Composition, kernel: Kernel, below: RoutePlan, /
-        ) -> RoutePlan:
-            """Return the plan of a call through the derived Autograd kernel or the Autograd
-            fallback; `below` is the plan of the call below Autograd.
-            """
-
-        def note_views(self, composition: Composition, below: RoutePlan, /) -> RoutePlan:
-            """Return the plan of a call below autograd that notes whose views its results are."""
-
-        def fuse(self, composition: Composition, kernel: Kernel, /) -> RoutePlan | None:
-            """Return the plan of a composite that is computed as one call, or None."""
-
-    class Promotion(Protocol):
-        def computing_dtype(self, common: dtype, rule: str) -> dtype:
-            """Return the dtype that operands of the common dtype `common` are cast to under
-            promotion rule `rule`.
-            """
-
-        def check_operands(
-            self, op: Operator, key: int, common: dtype | None, computed: dtype | None
-        ) -> None:
-            """Raise an error for a call with `key` whose operands are of dtypes that `op` is not
-            defined for; `common` is their dtype and `computed` the one that they compute in, if the
-            key says it.
-            """
-
-        def operand_check(self, op: Operator) -> Callable[[TensorBase], None]:
-            """Return what refuses an operand of a dtype that `op` is not defined for."""
-
-        def check_alpha(self, op: Operator, values: Sequence[object]) -> None:
-            """Raise an error for an `alpha` that does not fit the operands; `values` are those of
-            all arguments.
-            """
-
-        def promoter(
-            self,
-            backend: Backend,
-            op: Operator,
-            category: int,
-            *,
-            is_operand: bool,
-            in_single: bool,
-        ) -> tuple[Callable[..., tuple[list[Any], dtype]], dict[int, dtype] | None]:
-            """Return the function that casts the operands of a call to the dtype they compute in:
-            it returns their arrays and that dtype. Also return the dtypes by their bits that it
-            casts no operands of, if all are of one, as far as it has met them; None if it may.
-
-            `category` is that of a Python number in the call, -1 if there is none; `is_operand`
-            says whether it is the second of two operands; `in_single` whether numbers and tensors
-            without dimensions are in single precision beside half precision.
-            """
-
-        def computes_in_single(self, op: Operator, kernel: Kernel, key: int) -> bool:
-            """Return whether a route for arguments of half precision computes in single
-            precision.
-            """
-
-        def in_single(
-            self, backend: Backend, function: Callable[..., object]
-        ) -> Callable[..., Any]:
-            """Return an array kernel that computes half precision in single precision, and rounds
-            its result.
-            """
-
-        def precision_of_number(self, wanted: dtype) -> dtype:
-            """Return the dtype that a number has beside operands of dtype `wanted` in such a
-            route.
             """
 
     class GuardLayer(Protocol):

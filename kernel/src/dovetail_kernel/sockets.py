@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .tensor.storage import Storage
     from .tensor.tensor_base import TensorBase
     from .types.dtype import dtype
+else:
+    Protocol = object  # a Protocol takes a tenth of a millisecond to make
 
 P = TypeVar("P")
 
@@ -215,17 +217,26 @@ class AutogradInterface:
         )
 
 
-class NoKernelTable:
-    """Answers about registrations where there is no operator table. See `KernelTable`."""
+class KernelTable(Protocol):
+    """Answers about registrations; by itself, as if there were no operator table."""
 
-    transaction = staticmethod(nullcontext)
+    def transaction(self) -> AbstractContextManager[Callable[[], None] | None]:
+        """Return the context that a plugin is loaded in.
+
+        It takes back half a registration, and gives what takes back a whole one.
+        """
+        return nullcontext()
 
     def count_kernels(self, entry: PluginEntry) -> int:
-        """Return 0."""
+        """Return how many live kernels the plugin of `entry` has registered."""
         return 0
 
 
-if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
+class NoKernelTable(KernelTable):
+    """Answers about registrations where there is no operator table."""
+
+
+if TYPE_CHECKING:
 
     class DefaultDtypeListener(Protocol):
         def __call__(self, new: dtype, /) -> object:
@@ -259,16 +270,6 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
             /,
         ) -> Any:
             """Return a capsule of C functions that exchange tensors by DLPack."""
-
-    class KernelTable(Protocol):
-        def transaction(self) -> AbstractContextManager[Callable[[], None] | None]:
-            """Return the context that a plugin is loaded in.
-
-            It takes back half a registration, and gives what takes back a whole one.
-            """
-
-        def count_kernels(self, entry: PluginEntry) -> int:
-            """Return how many live kernels the plugin of `entry` has registered."""
 
 
 DEFAULT_DTYPE: Final[SharedSocket[DefaultDtypeListener]] = SharedSocket(
