@@ -18,18 +18,11 @@ class _CombinedLR(LRScheduler):
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything but the optimizer, with the states of the schedules."""
-        state = {
-            key: value
-            for key, value in self.__dict__.items()
-            if key not in ("optimizer", "_schedulers")
-        }
-        state["_schedulers"] = [each.state_dict() for each in self._schedulers]
-        return state
+        states = [each.state_dict() for each in self._schedulers]
+        return {**super().state_dict(), "_schedulers": states}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.__dict__.update(
-            {key: value for key, value in state_dict.items() if key != "_schedulers"}
-        )
+        super().load_state_dict({**state_dict, "_schedulers": self._schedulers})
         for scheduler, saved in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(saved)
 

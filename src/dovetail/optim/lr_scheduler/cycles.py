@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import types
 from collections.abc import Callable
 from typing import Any, Literal
 
 from ..optimizer import Optimizer
 from .momentum import has_betas, set_momentum
-from .scheduler import LRScheduler, check_optimizer, per_group, set_option
+from .scheduler import LRScheduler, check_optimizer, per_group, set_option, state_of
 
 
 class CyclicLR(LRScheduler):
@@ -125,18 +124,10 @@ class CyclicLR(LRScheduler):
         """Return everything but the optimizer; ``scale_fn`` is saved as the attributes of an
         object, and not at all if it is a function.
         """
-        state = super().state_dict()
-        function = state.pop("_scale_fn_custom")
-        state["_scale_fn_custom"] = (
-            None
-            if function is None or isinstance(function, types.FunctionType)
-            else dict(function.__dict__)
-        )
-        return state
+        return {**super().state_dict(), "_scale_fn_custom": state_of(self._scale_fn_custom)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        state = dict(state_dict)
-        saved = state.pop("_scale_fn_custom", None)
-        super().load_state_dict(state)
+        saved = state_dict.get("_scale_fn_custom")
+        super().load_state_dict({**state_dict, "_scale_fn_custom": self._scale_fn_custom})
         if saved is not None and self._scale_fn_custom is not None:
             self._scale_fn_custom.__dict__.update(saved)

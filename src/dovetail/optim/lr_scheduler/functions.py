@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from ..optimizer import Optimizer
-from .scheduler import LRScheduler, check_optimizer
+from .scheduler import LRScheduler, check_optimizer, state_of
 
 __all__ = ["LambdaLR", "MultiplicativeLR"]
 
@@ -32,21 +31,10 @@ class _FunctionLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        state = {
-            key: value
-            for key, value in self.__dict__.items()
-            if key not in ("optimizer", "lr_lambdas")
-        }
-        state["lr_lambdas"] = [
-            None if isinstance(function, types.FunctionType) else dict(function.__dict__)
-            for function in self.lr_lambdas
-        ]
-        return state
+        return {**super().state_dict(), "lr_lambdas": [state_of(each) for each in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.__dict__.update(
-            {key: value for key, value in state_dict.items() if key != "lr_lambdas"}
-        )
+        super().load_state_dict({**state_dict, "lr_lambdas": self.lr_lambdas})
         for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if saved is not None:
                 function.__dict__.update(saved)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import FunctionType
 from typing import Any
 
 from dovetail_aten import Tensor
@@ -148,6 +149,13 @@ class LRScheduler:
 
 class _LRScheduler(LRScheduler):
     """What `LRScheduler` was called once."""
+
+
+def state_of(function: Any) -> dict[str, Any] | None:
+    """Return what a schedule saves of a function: the attributes of an object; None if there is
+    none, and for a plain function.
+    """
+    return None if function is None or isinstance(function, FunctionType) else vars(function).copy()
 
 
 def copied(value: Any) -> Any:
