@@ -9,7 +9,7 @@ MOVED: Final[dict[str, str]] = {}
 
 FORWARDED: Final[dict[str, str]] = {
     "utils.recomputation": "utils.recomputing.recomputation",
-    "utils.rng_states": "utils.recomputing.rng_states",
+    "utils.rng_states": "utils.recomputing.states_of_calls",
     "utils.selective_checkpoints": "utils.recomputing.selective_checkpoints",
     "_lobpcg": "functions.lobpcg",
     "control_flow": "functions.control_flow",

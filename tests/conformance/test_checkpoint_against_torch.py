@@ -540,3 +540,27 @@ def test_checkpoints_in_transforms_give_the_derivatives_of_a_plain_call(name: st
     call = IN_BACKWARD_MODE[name]
     plain = shown(call(dovetail, lambda y: y.sin() * y, x))
     assert shown(call(dovetail, checkpointed(dovetail), x)) == plain
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+@pytest.mark.parametrize("enabled", [False, True])
+@pytest.mark.parametrize("outside", [False, True])
+def test_the_second_call_has_the_autocast_of_the_first(
+    reentrant: bool, enabled: bool, outside: bool
+) -> None:
+    def seen(lib: Any) -> Any:
+        dtypes = []
+
+        def product(x: Any) -> Any:
+            y = lib.mm(x, x)
+            dtypes.append((str(y.dtype).rpartition(".")[2], lib.is_autocast_enabled("cpu")))
+            return y.sin() @ x
+
+        x = lib.full((3, 3), 0.3, requires_grad=True)
+        with lib.autocast("cpu", enabled=enabled, dtype=lib.bfloat16):
+            loss = tools(lib).checkpoint(product, x, use_reentrant=reentrant).float().sum()
+        with lib.autocast("cpu", enabled=outside, dtype=lib.bfloat16):
+            loss.backward()
+        return dtypes, [round(value, 2) for value in x.grad.flatten().tolist()]
+
+    assert seen(dovetail) == seen(torch)

@@ -17,6 +17,7 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
+from dovetail_aten.autocast import autocast
 from dovetail_autograd import (
     Function,
     active_levels,
@@ -31,7 +32,12 @@ from dovetail_kernel import DecoratingGuard, publish, restoring, warn_user
 
 from ..nn.modules.container import Sequential
 from .recomputing.recomputation import CheckpointError, Frame
-from .recomputing.rng_states import RngStates, get_device_states, set_device_states
+from .recomputing.states_of_calls import (
+    AutocastStates,
+    RngStates,
+    get_device_states,
+    set_device_states,
+)
 from .recomputing.selective_checkpoints import (
     SAC_IGNORED_OPS,
     CheckpointPolicy,
@@ -152,11 +158,12 @@ def checkpoint(
             return function(*args, **kwargs)
     stop, verbose = _early_stop.get(), _debug.get()
     states = RngStates(args) if preserve_rng_state else None
+    autocasts = AutocastStates(args)
     kept = _KeptArguments(args)
 
-    @restoring(*TorchDispatchMode.variables)
+    @restoring(*TorchDispatchMode.variables, *autocast.variables)
     def again() -> None:
-        with nullcontext() if states is None else states.restored(), second:
+        with nullcontext() if states is None else states.restored(), autocasts.restored(), second:
             function(*kept.open(), **kwargs)
 
     frame = Frame(
@@ -306,6 +313,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = function
         ctx.states = RngStates(args) if preserve_rng_state else None
+        ctx.autocasts = AutocastStates(args)
         ctx.places = [index for index, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.args = [None if isinstance(value, Tensor) else value for value in args]
         ctx.save_for_backward(*[args[index] for index in ctx.places])
@@ -313,7 +321,7 @@ class CheckpointFunction(Function):
             return function(*args)
 
     @staticmethod
-    @restoring()
+    @restoring(*autocast.variables)
     def backward(ctx: Any, *grads: Any) -> Any:
         if not default_engine.is_checkpoint_valid():
             raise RuntimeError(
@@ -327,7 +335,8 @@ class CheckpointFunction(Function):
         detached = detach_variable(tuple(ctx.saved_tensors))
         for index, tensor in zip(ctx.places, detached, strict=True):
             args[index] = tensor
-        with nullcontext() if ctx.states is None else ctx.states.restored(), enable_grad():
+        states = nullcontext() if ctx.states is None else ctx.states.restored()
+        with states, ctx.autocasts.restored(), enable_grad():
             outputs = ctx.run_function(*args)
         pairs = [
             (output, grad)

@@ -1,12 +1,18 @@
-"""States of the random number generators of the devices of a call, for restoring."""
+"""States of a call that another call gets too: of random number generators, and of autocast."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from dovetail_aten import Tensor
+from dovetail_aten.autocast import (
+    autocast,
+    get_autocast_dtype,
+    is_autocast_available,
+    is_autocast_enabled,
+)
 
 from ... import cuda
 from ...random import fork_rng, generator_of
@@ -18,10 +24,7 @@ class RngStates:
     """
 
     def __init__(self, args: Sequence[object]) -> None:
-        kinds = {"cpu", *[value.device.type for value in args if isinstance(value, Tensor)]} - {
-            "meta"
-        }
-        self._states = {kind: generator_of(kind).get_state() for kind in kinds}
+        self._states = {kind: generator_of(kind).get_state() for kind in _device_types(args)}
 
     @contextmanager
     def restored(self) -> Iterator[None]:
@@ -32,6 +35,28 @@ class RngStates:
             for kind, state in self._states.items():
                 generator_of(kind).set_state(state)
             yield
+
+
+class AutocastStates:
+    """What autocast is for the cpu and for the devices of the tensors in `args`."""
+
+    def __init__(self, args: Sequence[object]) -> None:
+        self._states = [
+            (kind, get_autocast_dtype(kind), is_autocast_enabled(kind))
+            for kind in _device_types(args)
+            if is_autocast_available(kind)
+        ]
+
+    def restored(self) -> ExitStack:
+        """Enter the saved states, and return what leaves them."""
+        stack = ExitStack()
+        for state in self._states:
+            stack.enter_context(autocast(*state))
+        return stack
+
+
+def _device_types(args: Sequence[object]) -> set[str]:
+    return {"cpu", *[value.device.type for value in args if isinstance(value, Tensor)]} - {"meta"}
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
