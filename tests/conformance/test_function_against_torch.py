@@ -4,6 +4,7 @@ hooks, as in PyTorch.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,14 @@ def function(
     methods = {"forward": forward, "backward": backward, **more}
     members = {name: staticmethod(method) for name, method in methods.items()}
     return type("Made", (lib.autograd.Function,), members)
+
+
+def forward_ad(lib: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch's first dual tensor compiles a script
+        with lib.autograd.forward_ad.dual_level():
+            lib.autograd.forward_ad.make_dual(lib.ones(1), lib.ones(1))
+    return lib.autograd.forward_ad
 
 
 def plain(values: Any) -> Any:
@@ -122,6 +131,57 @@ def written_constant(lib: Any) -> Any:
     x = leaf(lib)
     y = writing(lib, constant=True).apply(x)
     return y is x, described(lib, [x, y]), tried(lambda: writing(lib).apply(x))
+
+
+@PROGRAMS("what is marked as written and is no argument")
+def written_result(lib: Any) -> Any:
+    def forward(ctx: Any, x: Any) -> Any:
+        y = x * 3
+        y.add_(1)
+        ctx.mark_dirty(y)
+        return y
+
+    x = leaf(lib)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        y = function(lib, forward, lambda ctx, grad: grad * 3).apply(x * 1)
+    y.sum().backward()
+    return [str(each.message)[:54] for each in caught], described(lib, [y]), x.grad.tolist()
+
+
+@PROGRAMS("the tangent of an argument that is written")
+def written_tangent(lib: Any) -> Any:
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    def of(jvp: Callable[[Any], Any]) -> Any:
+        made = function(lib, forward, lambda ctx, grad: grad * 2, jvp=lambda ctx, grad: jvp(grad))
+        with fwad.dual_level():
+            dual = fwad.make_dual(lib.ones(2), lib.ones(2))
+            out = made.apply(dual)
+            return out is dual, fwad.unpack_dual(out).tangent.tolist()
+
+    fwad = forward_ad(lib)
+    rules = (lambda grad: grad.mul_(2), lambda grad: grad * 2, lambda grad: grad)
+    return [tried(lambda rule=rule: of(rule)) for rule in rules]
+
+
+@PROGRAMS("tangents of whole numbers are not there")
+def whole_tangents(lib: Any) -> Any:
+    seen: list[Any] = []
+
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        seen.append(plain(tangents))
+        return tangents[0], None
+
+    made = function(lib, lambda ctx, x, y, z: (x * 1, y + 1), lambda ctx, *grads: grads, jvp=jvp)
+    fwad = forward_ad(lib)
+    with fwad.dual_level():
+        dual = fwad.make_dual(lib.ones(2), lib.ones(2))
+        outputs = made.apply(dual, lib.tensor([1, 2]), lib.ones(1))
+        tangents = [fwad.unpack_dual(each).tangent for each in outputs]
+        return seen, plain(tangents)
 
 
 @PROGRAMS("a saved output that is constant")

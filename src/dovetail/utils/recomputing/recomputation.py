@@ -109,7 +109,7 @@ class Frame:
             metadata.append(_metadata(tensor))
             if self._debug:
                 places.append(_place())
-            plain = tensor.detach()
+            plain = tensor.detach() if tensor.requires_grad else tensor
             if index < expected and self._numbers[index]() is not None:
                 found[index] = plain
             if self._early_stop and self._is_complete and index == expected - 1:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_kernel import TensorBase, bump_version, share_version
+from dovetail_kernel import TensorBase, bump_version, share_version, warn_user
 from dovetail_kernel.signature import GRAD, NORMAL, VIEW
 
 from ..graph import engine_ops as calls
@@ -82,6 +82,11 @@ class _Outputs:
                     "Some elements marked as dirty during the forward method were not returned as "
                     "output. The inputs "
                     "that are modified inplace must all be outputs of the Function."
+                )
+            if not any([tensor is value for value in self.inputs]):
+                warn_user(
+                    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors "
+                    "that have been mutated should be passed to mark_dirty()."
                 )
             bump_version(tensor)
             if not any([tensor is each for each in node.non_differentiable or ()]):

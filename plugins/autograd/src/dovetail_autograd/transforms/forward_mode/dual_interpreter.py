@@ -128,7 +128,21 @@ class JvpLevel(Level):
         several = isinstance(outputs, (tuple, list))
         values = list(outputs) if several else [outputs]
         primals = (*physical_args, *physical_kwargs.values())
+        versions = [None if tangent is None else tangent._version for tangent in given]
         tangents = jvp_of_function(cls, node, primals, given, len(values))
+        dirty = [id(value) for value in node.dirty_tensors or ()]
+        for place, tangent in enumerate(given):
+            if (
+                tangent is not None
+                and id(primals[place]) in dirty
+                and (tangent._version == versions[place])
+            ):
+                raise RuntimeError(
+                    "An inplace custom Function is not modifying the forward mode gradients "
+                    "inplace. If the forward is modifying an input inplace, then the jvp function "
+                    f"must modify the corresponding gradient inplace: {cls.__name__}.jvp, argument "
+                    f"{place}."
+                )
         made = [
             self._function_output(value, tangent, node, inputs, primals, places)
             for value, tangent in zip(values, tangents, strict=True)

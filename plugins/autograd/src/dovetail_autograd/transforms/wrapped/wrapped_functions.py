@@ -161,8 +161,8 @@ def jvp_of_function(
     primals
         Every argument of the call.
     tangents
-        Their tangents. Zeros stand for missing ones of tensors, unless the Function said
-        ``set_materialize_grads(False)``.
+        Their tangents. Zeros stand for missing ones of tensors that can have some, unless the
+        Function said ``set_materialize_grads(False)``.
     count
         The number of outputs.
 
@@ -175,7 +175,10 @@ def jvp_of_function(
     """
     given = [
         filled_like(primal, 0)
-        if tangent is None and node.materialize_grads and isinstance(primal, TensorBase)
+        if tangent is None
+        and node.materialize_grads
+        and isinstance(primal, TensorBase)
+        and primal._signature & DIFFERENTIABLE
         else tangent
         for primal, tangent in zip(primals, tangents, strict=True)
     ]
