@@ -32,17 +32,17 @@ from dovetail_kernel import DecoratingGuard, publish, restoring, warn_user
 
 from ..nn.modules.container import Sequential
 from .recomputing.recomputation import CheckpointError, Frame
-from .recomputing.states_of_calls import (
-    AutocastStates,
-    RngStates,
-    get_device_states,
-    set_device_states,
-)
 from .recomputing.selective_checkpoints import (
     SAC_IGNORED_OPS,
     CheckpointPolicy,
     SelectiveCheckpointContext,
     create_selective_checkpoint_contexts,
+)
+from .recomputing.states_of_calls import (
+    AutocastStates,
+    RngStates,
+    get_device_states,
+    set_device_states,
 )
 
 __all__ = [
