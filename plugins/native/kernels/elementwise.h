@@ -15,7 +15,7 @@
     do(log_sigmoid_backward) do(mish_backward) do(shrink_backward) do(sigmoid_backward)           \
     do(silu_backward) do(softplus_backward) do(tanh_backward) do(threshold_backward)              \
     do(product_sum) do(quotient_sum) do(scaled_sum) do(step_from_end) do(step_from_start)         \
-    do(fmod) do(huber_terms) do(remainder)
+    do(fmod) do(huber_terms) do(remainder) do(square) do(cube) do(subtract_from)
 
 typedef enum {
 #define NAME(function) ELEMENTWISE_##function,

@@ -1,4 +1,4 @@
-/* Copies: of whole arrays, joined, turned around, shifted, of triangles of matrices, and of one or the
+/* Copies: of whole arrays, repeated, padded, joined, turned around, shifted, of triangles of matrices, and of one or the
  * other of two arrays; and what operators that overwrite an array write. By blocks of memory where
  * arrays lie in C order. */
 #include "indexed.h"
@@ -54,6 +54,130 @@ contiguous(PyObject *const *arguments, int variant)
         return Py_XNewRef((PyObject *)x);
     }
     return (PyObject *)in_c_order((PyObject *)x);
+}
+
+/* ---- parts of another array ------------------------------------------------------------------ */
+
+/* Copy elements of one array to another: from and to an offset, by strides. */
+static int
+copy_part(PyArrayObject *to, npy_intp to_offset, const npy_intp *to_strides, PyArrayObject *from,
+          npy_intp from_offset, const npy_intp *from_strides, int ndim, const npy_intp *dims)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(from);
+    Py_INCREF(dtype); /* each of the two takes a reference */
+    PyObject *part = PyArray_NewFromDescr(
+        &PyArray_Type, dtype, ndim, dims, to_strides, PyArray_BYTES(to) + to_offset,
+        NPY_ARRAY_WRITEABLE, NULL);
+    if (part == NULL) {
+        return -1;
+    }
+    Py_INCREF(dtype);
+    PyObject *source = PyArray_NewFromDescr(
+        &PyArray_Type, dtype, ndim, dims, from_strides, PyArray_BYTES(from) + from_offset, 0, NULL);
+    int failed =
+        source == NULL ? -1 : PyArray_CopyInto((PyArrayObject *)part, (PyArrayObject *)source);
+    Py_DECREF(part);
+    Py_XDECREF(source);
+    return failed;
+}
+
+/* The result, whose axes are taken in two: which repetition, and where in it. */
+static PyObject *
+repeat(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    npy_intp counts[NPY_MAXDIMS], dims[NPY_MAXDIMS], pairs[NPY_MAXDIMS];
+    npy_intp from_strides[NPY_MAXDIMS], to_strides[NPY_MAXDIMS];
+    int count = read_ints(arguments[1], counts);
+    int added = x == NULL ? -1 : count - PyArray_NDIM(x);
+    if (added < 0 || 2 * count > NPY_MAXDIMS) {
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        npy_intp own = i < added ? 1 : PyArray_DIM(x, i - added);
+        if (counts[i] < 0 || __builtin_mul_overflow(counts[i], own, &dims[i])) {
+            return NULL;
+        }
+        pairs[2 * i] = counts[i];
+        pairs[2 * i + 1] = own;
+        from_strides[2 * i] = 0;
+        from_strides[2 * i + 1] = i < added ? 0 : PyArray_STRIDE(x, i - added);
+    }
+    PyArrayObject *made = new_of_dtype(PyArray_DESCR(x), count, dims);
+    if (made == NULL) {
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        to_strides[2 * i] = pairs[2 * i + 1] * PyArray_STRIDE(made, i);
+        to_strides[2 * i + 1] = PyArray_STRIDE(made, i);
+    }
+    if (PyArray_SIZE(made) > 0 &&
+        copy_part(made, 0, to_strides, x, 0, from_strides, 2 * count, pairs) < 0) {
+        Py_CLEAR(made);
+    }
+    return (PyObject *)made;
+}
+
+/* A new array of zeros, or filled with a number. */
+static PyArrayObject *
+filled(PyArrayObject *model, PyObject *number, const npy_intp *dims)
+{
+    double value = 0;
+    int ndim = PyArray_NDIM(model);
+    if (is_given(number) && !read_number(number, &value)) {
+        return NULL;
+    }
+    if (!(value == 0)) {
+        PyArrayObject *filling = number_like(model, number);
+        PyArrayObject *made =
+            filling == NULL ? NULL : new_of_dtype(PyArray_DESCR(model), ndim, dims);
+        if (made != NULL && PyArray_CopyInto(made, filling) < 0) {
+            Py_CLEAR(made);
+        }
+        Py_XDECREF(filling);
+        return made;
+    }
+    if (!is_addressable(ndim, dims, PyArray_ITEMSIZE(model))) {
+        return NULL;
+    }
+    Py_INCREF(PyArray_DESCR(model)); /* which the next call takes */
+    return (PyArrayObject *)PyArray_Zeros(ndim, dims, PyArray_DESCR(model), 0);
+}
+
+/* Pairs of how many elements come before and after, from the last axis on; negative ones leave out. */
+static PyObject *
+pad(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    npy_intp pads[NPY_MAXDIMS], dims[NPY_MAXDIMS], taken[NPY_MAXDIMS];
+    npy_intp from_offset = 0, to_offset = 0, befores[NPY_MAXDIMS] = {0};
+    int count = read_ints(arguments[1], pads), ndim = x == NULL ? -1 : PyArray_NDIM(x);
+    if (ndim < 0 || count < 0 || count % 2 != 0 || count > 2 * ndim) {
+        return NULL;
+    }
+    for (int axis = 0; axis < ndim; axis++) {
+        int pair = 2 * (ndim - 1 - axis);
+        npy_intp low = pair < count ? pads[pair] : 0, high = pair < count ? pads[pair + 1] : 0;
+        npy_intp size = PyArray_DIM(x, axis), before = low < 0 ? -low : 0;
+        npy_intp after = high < 0 ? -high : 0, most = PY_SSIZE_T_MAX / 4;
+        if (low < -most || high < -most || low > most || high > most || before + after > size) {
+            return NULL;
+        }
+        dims[axis] = size + low + high;
+        taken[axis] = size - before - after;
+        from_offset += before * PyArray_STRIDE(x, axis);
+        befores[axis] = low > 0 ? low : 0;
+    }
+    PyArrayObject *made = filled(x, arguments[2], dims);
+    for (int axis = 0; made != NULL && axis < ndim; axis++) {
+        to_offset += befores[axis] * PyArray_STRIDE(made, axis);
+    }
+    if (made != NULL && PyArray_MultiplyList(taken, ndim) > 0 &&
+        copy_part(made, to_offset, PyArray_STRIDES(made), x, from_offset, PyArray_STRIDES(x), ndim,
+                  taken) < 0) {
+        Py_CLEAR(made);
+    }
+    return (PyObject *)made;
 }
 
 /* ---- joined ---------------------------------------------------------------------------------- */
@@ -332,6 +456,8 @@ const kernel_row copy_rows[] = {
     ROW("copy_", source, 0, "self", "src", "non_blocking"),
     ROW("clone", copy_whole, 0, "self", "memory_format"),
     ROW("arrays.contiguous", contiguous, 0, "array"),
+    ROW("repeat", repeat, 0, "self", "repeats"),
+    ROW("constant_pad_nd", pad, 0, "self", "pad", "value"),
     ROW("cat", join, 0, "tensors", "dim"),
     ROW("stack", join, 1, "tensors", "dim"),
     ROW("flip", flip, 0, "self", "dims"),

@@ -489,6 +489,36 @@ rest(PyObject *const *arguments, int function)
     return result;
 }
 
+/* Squares and cubes, as products. */
+static PyObject *
+power(PyObject *const *arguments, int variant)
+{
+    double exponent;
+    if (!read_number(arguments[1], &exponent) || (exponent != 2 && exponent != 3)) {
+        return NULL;
+    }
+    int function = exponent == 2 ? ELEMENTWISE_square : ELEMENTWISE_cube;
+    return precision_of(arguments[0]) < 0 ? NULL : evaluate(function, arguments[0], NULL, NULL);
+}
+
+/* A number from which a scaled array is subtracted. */
+static PyObject *
+subtract_from(PyObject *const *arguments, int variant)
+{
+    double numbers[2] = {0, 1};
+    if (precision_of(arguments[0]) < 0 || !read_number(arguments[1], &numbers[0]) ||
+        (arguments[2] != NULL && !read_number(arguments[2], &numbers[1]))) {
+        return NULL;
+    }
+    for (int i = 0; i < 2; i++) {
+        numbers[i] = as_number_of(arguments[0], numbers[i]);
+        if (!isfinite(numbers[i])) {
+            return NULL;
+        }
+    }
+    return evaluate(ELEMENTWISE_subtract_from, arguments[0], NULL, numbers);
+}
+
 #define VARIANT(operator, compute, variant, ...)                                                  \
     {operator, "table/elementwise.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant}
 #define ROW(operator, compute, ...) VARIANT(operator, compute, 0, __VA_ARGS__)
@@ -533,6 +563,8 @@ const kernel_row elementwise_rows[] = {
     ONE(mish),
     TWO(mish_backward, GRADIENT),
     ONE(relu),
+    {"pow.Tensor_Scalar", "table/elementwise.c", __LINE__, power, {"self", "exponent"}},
+    {"rsub.Scalar", "table/elementwise.c", __LINE__, subtract_from, {SUM}},
     VARIANT("remainder.Scalar", rest, ELEMENTWISE_remainder, "self", "other"),
     VARIANT("remainder.Tensor", rest, ELEMENTWISE_remainder, "self", "other"),
     ONE(rsqrt),

@@ -453,6 +453,24 @@ count_nonzero(PyObject *const *arguments, int variant)
     return result;
 }
 
+/* Whether any, or all, elements are true, or not 0; the answer for bytes is a byte. */
+static PyObject *
+truth(PyObject *const *arguments, int of_all)
+{
+    PyArrayObject *array = plain_array(arguments[0]);
+    if (array == NULL || PyArray_TYPE(array) == NPY_UINT8 ||
+        !(PyArray_ISBOOL(array) || PyArray_ISINTEGER(array))) {
+        return NULL;
+    }
+    npy_intp count = PyArray_CountNonzero(array);
+    PyObject *result = count < 0 ? NULL : PyArray_SimpleNew(0, NULL, NPY_BOOL);
+    if (result != NULL) {
+        *(npy_bool *)PyArray_DATA((PyArrayObject *)result) =
+            of_all ? count == PyArray_SIZE(array) : count > 0;
+    }
+    return result;
+}
+
 #define ROW(operator, compute, variant, ...)                                                      \
     {operator, "table/reductions.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant}
 #define VARIANCES(operator, widened, variant)                                                     \
@@ -460,6 +478,8 @@ count_nonzero(PyObject *const *arguments, int variant)
      {"self", "dim", "correction", "keepdim"}, 0, widened, variant}
 #define OVER "self", "dim", "keepdim"
 const kernel_row reduction_rows[] = {
+    ROW("all", truth, 1, "self"),
+    ROW("any", truth, 0, "self"),
     ROW("amax", over_axes, REDUCTION_GREATEST, OVER),
     ROW("amin", over_axes, REDUCTION_LEAST, OVER),
     ROW("count_nonzero", count_nonzero, 0, "self", "dim"),

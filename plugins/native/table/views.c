@@ -60,6 +60,13 @@ view(PyObject *const *arguments, int variant)
     return view_of(x, ndim, dims, is_same ? PyArray_STRIDES(x) : NULL, 0);
 }
 
+/* A view of all of an array, which is the array itself: its tensor is another. */
+static PyObject *
+alias(PyObject *const *arguments, int variant)
+{
+    return Py_XNewRef((PyObject *)plain_array(arguments[0]));
+}
+
 static PyObject *
 t(PyObject *const *arguments, int variant)
 {
@@ -347,7 +354,11 @@ split_with_sizes(PyObject *const *arguments, int variant)
 
 #define ROW(operator, compute, ...) {operator, "table/views.c", __LINE__, compute, {__VA_ARGS__}}
 const kernel_row view_rows[] = {
+    ROW("alias", alias, "self"),
+    ROW("detach", alias, "self"),
     ROW("view", view, "self", "size"),
+    ROW("_unsafe_view", view, "self", "size"),
+    ROW("reshape", view, "x", "shape"),
     ROW("t", t, "self"),
     ROW("transpose.int", transpose, "self", "dim0", "dim1"),
     ROW("permute", permute, "self", "dims"),

@@ -43,6 +43,18 @@ def rolled(x: Any, drawn: random.Random) -> list[Any]:
     return drawn.choice(([shift], [shift, dim], [(shift,), (dim,)], [(shift, 1), (dim, 0)], [()]))
 
 
+def repeats(x: Any, drawn: random.Random) -> tuple[int, ...]:
+    return tuple(
+        [drawn.choice((0, 1, 1, 2, 3, -1)) for _ in range(x.ndim + drawn.choice((0, 0, 1, 2, -1)))]
+    )
+
+
+def padding(x: Any, drawn: random.Random) -> list[Any]:
+    pads = tuple([drawn.choice((0, 1, 2, -1, -2)) for _ in range(drawn.randrange(2 * x.ndim + 3))])
+    value = drawn.choice((0, 0.0, -0.0, 1, 2.5, -3, float("nan"), float("inf"), 1e300, 2j, True))
+    return [pads, *drawn.choice(([], [value]))]
+
+
 def joined(x: Any, drawn: random.Random) -> list[Any]:
     others = [x, x.copy(), x[:1] if x.ndim else x, x.astype("f4"), np.zeros(0, x.dtype), x.T]
     return [drawn.choices(others, k=drawn.randrange(4)), drawn.randrange(-3, 3)]
@@ -59,6 +71,8 @@ ARGUMENTS: dict[str, Callable[[Any, random.Random], list[Any]]] = {
         d.choice((x, x.astype("c8"), x.astype("f8"), x.reshape(-1)[:1].sum())),
     ],
     "clone": lambda x, d: [x],
+    "repeat": lambda x, d: [x, repeats(x, d)],
+    "constant_pad_nd": lambda x, d: [x, *padding(x, d)],
     "cat": joined,
     "stack": joined,
     "flip": lambda x, d: [x, dims(x, d)],

@@ -168,6 +168,23 @@ def test_elements_that_are_not_zero_are_counted(dtype):
     np.testing.assert_array_equal(compiled(x, 1), (x != 0).sum(1))
 
 
+@pytest.mark.parametrize("dtype", ("?", "u1", "i1", "i8", "f4"))
+@pytest.mark.parametrize("name", ("any", "all"))
+def test_truth_of_all_elements_is_that_of_the_reference(name, dtype):
+    compiled = kernel(name)
+    for x in (np.zeros((4, 6)), np.ones((4, 6)), np.eye(4, 6), np.zeros((0, 3)), np.ones(())):
+        for given in (
+            (x.astype(dtype), x.astype(dtype).T, x.astype(dtype)[..., ::-2][:3])
+            if x.ndim
+            else (np.asarray(x.astype(dtype)),)
+        ):
+            found, expected = np.asarray(compiled(given)), np.asarray(compiled.__wrapped__(given))
+            assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+            assert found == expected
+    odd = np.full((5, 9), 2, np.uint8).view("?")  # any byte but 0 is true
+    assert kernel("all")(odd) and kernel("any")(odd)
+
+
 def test_sums_of_many_numbers_lose_no_more_than_pairwise_ones():
     x = np.random.default_rng(0).random((1 << 18, 9), "f4")
     exact = x.sum(0, "f8")

@@ -73,7 +73,10 @@ def pieces(x: Any, drawn: random.Random) -> tuple[int, ...]:
 
 
 ARGUMENTS: dict[str, Callable[[Any, random.Random], tuple[list[Any], dict[str, Any]]]] = {
+    "alias": lambda x, d: ([], {}),
+    "detach": lambda x, d: ([], {}),
     "view": lambda x, d: ([sizes(x, d)], {}),
+    "_unsafe_view": lambda x, d: ([sizes(x, d)], {}),
     "t": lambda x, d: ([], {}),
     "transpose.int": lambda x, d: ([integer(d, x.ndim), integer(d, x.ndim)], {}),
     "permute": lambda x, d: ([order(d, x.ndim)], {}),
