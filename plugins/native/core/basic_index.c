@@ -1,10 +1,11 @@
-/* x[1, :, None, ...] as calls of the operators of views: what `_viewed` of the base library does.
+/* x[1, :, None, ...] as calls of the operators of views: what `_viewed` of the base library does; and
+ * x[indices], x[mask], x[...] = value as calls of the operators that index and write.
  *
- * Other indices, and those that do not fit, are left to the Python function. */
+ * Other indices and values, and those that do not fit, are left to the Python functions. */
 #include "entry.h"
 #include "slots.h"
 
-enum { SELECT, SLICE, UNSQUEEZE, ALIAS };
+enum { SELECT, SLICE, UNSQUEEZE, ALIAS, INDEX, FILL_NUMBER, FILL_TENSOR, COPY };
 
 /* The array of a plain tensor, a borrowed reference; NULL for other tensors. */
 static PyArrayObject *
@@ -88,8 +89,10 @@ view_by(const module_state *state, PyObject *functions, PyObject *view, PyObject
     return call_with_ints(PyTuple_GET_ITEM(functions, SELECT), view, ints, 2);
 }
 
-PyObject *
-view_by_index(const module_state *state, PyObject *functions, PyObject *tensor, PyObject *index)
+/* The view by ints, slices, None and one `...`; the tensor itself where these leave it whole. Of a
+ * slice that is all of a dimension a view is made too, unless `keep`. */
+static PyObject *
+viewed(const module_state *state, PyObject *functions, PyObject *tensor, PyObject *index, int keep)
 {
     int is_tuple = PyTuple_CheckExact(index);
     PyObject *const *items = is_tuple ? PySequence_Fast_ITEMS(index) : &index;
@@ -106,7 +109,7 @@ view_by_index(const module_state *state, PyObject *functions, PyObject *tensor, 
         }
     }
     PyArrayObject *array = plain_array(state, tensor);
-    if (array == NULL || ellipses > 1 || taken > PyArray_NDIM(array) || is_quiet(state) == NOT_QUIET) {
+    if (array == NULL || ellipses > 1 || taken > PyArray_NDIM(array)) {
         return NULL;
     }
     Py_ssize_t dim = 0, left_out = PyArray_NDIM(array) - taken;
@@ -116,11 +119,99 @@ view_by_index(const module_state *state, PyObject *functions, PyObject *tensor, 
             dim += left_out;
         }
         else {
-            Py_SETREF(view, view_by(state, functions, view, items[i], &dim, is_tuple));
+            Py_SETREF(view, view_by(state, functions, view, items[i], &dim, keep));
         }
     }
+    return view;
+}
+
+/* Whether tensors are on the cpu. */
+static int
+is_on_cpu(const module_state *state, PyObject *tensor)
+{
+    PyObject *signature = SLOT(tensor, state->tensor_signature);
+    return signature != NULL && has_bits(signature, state->cpu_bit) > 0;
+}
+
+/* Whether an index is a tensor of indices, or a mask of the first dimensions. */
+static int
+is_advanced(const module_state *state, PyObject *tensor, PyObject *index)
+{
+    PyArrayObject *array = plain_array(state, tensor), *own = plain_array(state, index);
+    if (array == NULL || own == NULL || PyArray_NDIM(own) == 0 ||
+        PyArray_NDIM(own) > PyArray_NDIM(array) || !is_on_cpu(state, tensor) ||
+        !is_on_cpu(state, index)) {
+        return 0;
+    }
+    return PyArray_TYPE(own) == NPY_INT64 ||
+           (PyArray_ISBOOL(own) && PyArray_CompareLists(PyArray_DIMS(own), PyArray_DIMS(array),
+                                                        PyArray_NDIM(own)));
+}
+
+PyObject *
+view_by_index(const module_state *state, PyObject *functions, PyObject *tensor, PyObject *index)
+{
+    if (is_quiet(state) == NOT_QUIET) {
+        return NULL;
+    }
+    if (Py_TYPE(index) == state->tensor_type) {
+        PyObject *list = is_advanced(state, tensor, index) ? Py_BuildValue("[O]", index) : NULL;
+        PyObject *args[2] = {tensor, list};
+        PyObject *made =
+            list == NULL ? NULL
+                         : PyObject_Vectorcall(PyTuple_GET_ITEM(functions, INDEX), args, 2, NULL);
+        Py_XDECREF(list);
+        return made;
+    }
+    PyObject *view = viewed(state, functions, tensor, index, PyTuple_CheckExact(index));
     if (view == tensor) {
         Py_SETREF(view, PyObject_CallOneArg(PyTuple_GET_ITEM(functions, ALIAS), tensor));
     }
     return view;
+}
+
+/* Which operator writes a value to a view of an array; -1 for values that are checked first. COPY if
+ * the shape of the view is that of the value. */
+static int
+writer_of(const module_state *state, PyArrayObject *array, PyObject *value)
+{
+    int overflow, type = PyArray_TYPE(array);
+    if (PyFloat_CheckExact(value)) {
+        return PyTypeNum_ISFLOAT(type) ? FILL_NUMBER : -1;
+    }
+    if (PyLong_CheckExact(value)) {
+        long number = PyLong_AsLongAndOverflow(value, &overflow);
+        int fits = !overflow && number >= NPY_MIN_INT32 && number <= NPY_MAX_INT32;
+        int takes = type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_INT64;
+        return fits && takes ? FILL_NUMBER : -1;
+    }
+    PyArrayObject *source = plain_array(state, value);
+    if (source == NULL || !is_on_cpu(state, value)) {
+        return -1;
+    }
+    return PyArray_NDIM(source) == 0 ? FILL_TENSOR : COPY;
+}
+
+PyObject *
+write_by_index(const module_state *state, PyObject *functions, PyObject *tensor, PyObject *index,
+               PyObject *value)
+{
+    PyArrayObject *array = plain_array(state, tensor);
+    if (array == NULL || is_quiet(state) == NOT_QUIET || !is_on_cpu(state, tensor)) {
+        return NULL;
+    }
+    int writer = writer_of(state, array, value);
+    PyObject *view = writer < 0 ? NULL : viewed(state, functions, tensor, index, 1), *done = NULL;
+    PyArrayObject *written = view == NULL ? NULL : plain_array(state, view);
+    if (written != NULL &&
+        (writer != COPY || PyArray_SAMESHAPE(plain_array(state, value), written))) {
+        PyObject *args[2] = {view, value};
+        done = PyObject_Vectorcall(PyTuple_GET_ITEM(functions, writer), args, 2, NULL);
+    }
+    Py_XDECREF(view);
+    if (done == NULL) {
+        return NULL;
+    }
+    Py_DECREF(done);
+    Py_RETURN_NONE;
 }

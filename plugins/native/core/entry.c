@@ -104,8 +104,12 @@ static PyObject *
 index_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Entry *self = (Entry *)object;
-    if (names == NULL && PyVectorcall_NARGS(nargsf) == 2) {
-        PyObject *view = view_by_index(self->state, self->choose, args[0], args[1]);
+    Py_ssize_t given = names == NULL ? PyVectorcall_NARGS(nargsf) : 0;
+    int writes = PyTuple_GET_SIZE(self->choose) == WRITING_OPERATORS;
+    if (given == 2 + writes) {
+        PyObject *view =
+            writes ? write_by_index(self->state, self->choose, args[0], args[1], args[2])
+                   : view_by_index(self->state, self->choose, args[0], args[1]);
         if (LIKELY(view != NULL) || PyErr_Occurred() != NULL) {
             return left(self->state, view);
         }
@@ -228,7 +232,7 @@ choice_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObje
 
 /* ---- the first call -------------------------------------------------------------------------- */
 
-/* Become what a description says: a tuple (form), the number of an attribute, a list of the four
+/* Become what a description says: a tuple (form), the number of an attribute, a list of the
  * operators of indices, a function that chooses, or None. */
 static int
 become(Entry *self, PyObject *description)
@@ -255,7 +259,8 @@ become(Entry *self, PyObject *description)
         self->vectorcall = attribute_vectorcall;
         return 0;
     }
-    if (PyList_Check(description) && PyList_GET_SIZE(description) == 4) {
+    if (PyList_Check(description) && (PyList_GET_SIZE(description) == READING_OPERATORS ||
+                                      PyList_GET_SIZE(description) == WRITING_OPERATORS)) {
         self->choose = PyList_AsTuple(description);
         if (self->choose == NULL) {
             return -1;

@@ -69,10 +69,14 @@ typedef enum {
 typedef enum { NOT_QUIET, QUIET, QUIET_INFERENCE } quietness;
 quietness is_quiet(const module_state *state);
 
-/* basic_index.c. The view tensor[index] by the operators (select, slice, unsqueeze, alias); NULL
- * without an exception for what the Python function has to say. */
+/* basic_index.c. tensor[index] by the operators (select, slice, unsqueeze, alias, index), and
+ * tensor[index] = value by these and (fill_.Scalar, fill_.Tensor, copy_); NULL without an exception for
+ * what the Python function has to say. */
+enum { READING_OPERATORS = 5, WRITING_OPERATORS = 8 };
 PyObject *view_by_index(
     const module_state *state, PyObject *functions, PyObject *tensor, PyObject *index);
+PyObject *write_by_index(const module_state *state, PyObject *functions, PyObject *tensor,
+                         PyObject *index, PyObject *value);
 
 /* accessors.c. The value; NULL without an exception for what the Python function has to say. */
 PyObject *read_attribute(

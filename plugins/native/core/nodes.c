@@ -59,6 +59,24 @@ is_outdated_view(const module_state *state, PyObject *tensor)
     return differs;
 }
 
+/* Whether a view without a node may require grad: its base may, or it was made to: 1, 0, -1. */
+static int
+may_require_grad(const module_state *state, PyObject *tensor, long long grad_bit)
+{
+    PyObject *meta = meta_of_view(state, tensor);
+    PyObject *base = meta == NULL ? NULL : stored(meta, state->view_base);
+    PyObject *signature =
+        base == NULL ? NULL : tensor_slot(state, base, state->tensor_signature);
+    int has_grad = signature == NULL ? -1 : has_bits(signature, grad_bit);
+    if (has_grad != 0) {
+        return has_grad;
+    }
+    PyObject *own = PyObject_GetAttr(meta, state->str_requires_grad);
+    has_grad = own == NULL ? -1 : PyObject_IsTrue(own);
+    Py_XDECREF(own);
+    return has_grad;
+}
+
 /* The edge of a tensor whose node, or None, is `grad_fn`. */
 static PyObject *
 edge_of(const module_state *state, const instruction *in, PyObject *tensor, PyObject *grad_fn)
@@ -71,6 +89,12 @@ edge_of(const module_state *state, const instruction *in, PyObject *tensor, PyOb
     int is_view = in->flags == EDGE_OF_VIEW ? has_bits(signature, in->bits) : 0;
     if (requires_grad < 0 || is_view < 0) {
         return NULL;
+    }
+    if (is_view && grad_fn == Py_None) {
+        requires_grad = may_require_grad(state, tensor, in->slot);
+        if (requires_grad <= 0) {
+            return requires_grad < 0 ? NULL : Py_NewRef(Py_None);
+        }
     }
     if (is_view) {
         int is_outdated = grad_fn == Py_None ? 1 : is_outdated_view(state, tensor);

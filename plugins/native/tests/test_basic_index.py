@@ -1,4 +1,6 @@
-"""Compiled indexing by ints, slices, None and an ellipsis: it does what its text does."""
+"""Compiled indexing by ints, slices, None and an ellipsis, by tensors, and writing by these: it
+does what its text does.
+"""
 
 from __future__ import annotations
 
@@ -104,6 +106,100 @@ def test_indices_select_what_the_text_selects(
                 assert found == outcome(entry.text, tensor, index), (tensor.shape, index)
             fitting += isinstance(found[0], str)
     assert fitting > 300
+
+
+INDEX_TENSORS = [
+    dovetail.tensor([0, 1, -1]),
+    dovetail.tensor([[0], [1]]),
+    dovetail.tensor([5]),
+    dovetail.tensor([], dtype=dovetail.int64),
+    dovetail.tensor([0, 1], dtype=dovetail.int32),
+    dovetail.tensor([0.0]),
+    dovetail.tensor(1),
+    dovetail.tensor(True),
+    dovetail.tensor([True, False]),
+    dovetail.tensor([True, False, True]),
+    dovetail.tensor([[True, False, True]] * 2),
+    dovetail.tensor([1, 0], dtype=dovetail.uint8),
+    dovetail.ones(2, dtype=dovetail.int64, device="meta"),
+    dovetail.tensor([0, 1], requires_grad=False).as_subclass(dovetail.nn.Parameter),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("mode", [nullcontext, dovetail.no_grad, dovetail.inference_mode])
+def test_tensors_of_indices_select_what_the_text_selects(
+    mode: Callable[[], AbstractContextManager[Any]],
+) -> None:
+    entry = dovetail.Tensor.__getitem__
+    fitting = 0
+    for index in INDEX_TENSORS:
+        for tensor in tensors():
+            with mode():
+                found = outcome(entry, tensor, index)
+                assert found == outcome(entry.text, tensor, index), (tensor.shape, index)
+            fitting += isinstance(found[0], str)
+    assert fitting > 50
+
+
+def written(call: Callable[..., Any], number: int, index: Any, value: Any) -> Any:
+    tensor = [
+        each.clone() if each.is_leaf and not each.requires_grad else each for each in tensors()
+    ][number]
+    before = None if tensor.is_inference() else tensor._version
+    try:
+        assert call(tensor, index, value) is None
+    except Exception as error:
+        return type(error), str(error)
+    return (
+        repr(tensor),
+        tensor._signature,
+        nodes(tensor),
+        before is None or tensor._version - before,
+    )
+
+
+VALUES = [
+    *(0.5, 2, -1, float("nan"), 1e300, 1 << 40, 300, True, 1j, "0", None, [1.0]),
+    dovetail.tensor(2.0),
+    dovetail.tensor(3, dtype=dovetail.int64),
+    dovetail.ones(4),
+    dovetail.ones(1, 4),
+    dovetail.ones(3, 4, dtype=dovetail.float64),
+    dovetail.ones(2, 3, 4, requires_grad=True),
+    dovetail.ones(4, device="meta"),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("mode", [nullcontext, dovetail.no_grad, dovetail.inference_mode])
+def test_values_are_written_as_the_text_writes_them(
+    mode: Callable[[], AbstractContextManager[Any]],
+) -> None:
+    entry = dovetail.Tensor.__setitem__
+    assert type(entry) is core.Entry
+    drawn = random.Random(1)
+    fixed = [0, (0, 1), ..., (slice(None), 1), slice(None), slice(0, 1), (), None, INDEX_TENSORS[0]]
+    fitting = 0
+    for index in [*fixed, *[drawn_index(drawn) for _ in range(25)]]:
+        for value in VALUES:
+            for number in range(len(tensors())):
+                with mode():
+                    found = written(entry, number, index, value)
+                    expected = written(entry.text, number, index, value)
+                assert found == expected, (number, index, value)
+                fitting += isinstance(found[0], str)
+    assert fitting > 300
+
+
+def test_element_of_the_memory_that_is_written_is_read_first() -> None:
+    for call in (dovetail.Tensor.__setitem__, dovetail.Tensor.__setitem__.text):
+        x = dovetail.arange(6.0).reshape(2, 3)
+        call(x, slice(None), x[1, 2])
+        assert x.tolist() == [[5.0] * 3] * 2
+        line = dovetail.arange(6.0)
+        with pytest.raises(RuntimeError, match="single memory location"):
+            call(line, slice(1, None), line[:-1])
 
 
 def test_gradients_go_through_indices() -> None:

@@ -224,6 +224,9 @@ def _check_inplace(step: autograd.CheckInplace, to: Assembler) -> None:
         return
     none = to.emit("UNLESS_EDGE", operands=_edges(step.edges, to))
     to.call(autograd.check_inplace, [written, to.constant(True)])
+    if step.has_own:
+        to.land(none)
+        return
     over = to.emit("JUMP")
     to.land(none)
     to.call(autograd.check_inplace, [written, to.constant(False)])

@@ -208,8 +208,8 @@ def attribute_entry(name: str) -> Callable[[Callable[..., Any]], Any]:
 
 
 def indexing_entry(*operators: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator of the function that indexes tensors: compiled code calls `operators` for
-    views: select, slice, unsqueeze, alias.
+    """Return a decorator of a function that indexes tensors: compiled code calls `operators`:
+    select, slice, unsqueeze, alias, index; to write also fill_.Scalar, fill_.Tensor, copy_.
     """
     return lambda function: COMPILED_ENTRY.plug(function, lambda text: list(operators))
 

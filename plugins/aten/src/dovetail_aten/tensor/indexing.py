@@ -37,7 +37,10 @@ _ZERO_DIM = (
 )
 
 
-@indexing_entry(aten.select, aten.slice, aten.unsqueeze, aten.alias)
+_READING = (aten.select, aten.slice, aten.unsqueeze, aten.alias, aten.index)
+
+
+@indexing_entry(*_READING)
 def getitem(self: Tensor, index: Any) -> Any:
     """Return ``self[index]``: a view for basic indices, a copy for advanced ones.
 
@@ -99,6 +102,7 @@ def _viewed(self: Any, items: tuple[Any, ...]) -> Any | None:
     return view
 
 
+@indexing_entry(*_READING, aten.fill__Scalar, aten.fill__Tensor, aten.copy_)
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Do ``self[index] = value``, with `value` broadcast and cast to what it replaces.
 
@@ -119,7 +123,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, TensorBase | int | float | complex):
         cls = type(value)
         if hasattr(cls, "__index__") and not hasattr(cls, "__len__"):  # an integer of NumPy's
-            return setitem(self, index, as_int(value))
+            setitem(self, index, as_int(value))
+            return
         name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
         raise TypeError(
             f"can't assign a {name} to a {self.type()}. Wrap it: dovetail.tensor(value)."

@@ -145,7 +145,8 @@ class _Recording:
             return []
         written = self.values[self.written]
         edges = () if self.is_sure else tuple(self.edges.values())
-        steps: list[Step] = [CheckInplace(written, edges, self.is_sure)]
+        has_own = bool(edges) and self.written in self.edges
+        steps: list[Step] = [CheckInplace(written, edges, self.is_sure, has_own)]
         if any([s.kind == "input" and s.name == self.written for s in self.formula.saved]):
             steps.append(CopyBeforeWrite(written, _copy_of(self.written)))
         for saved in self.formula.saved:

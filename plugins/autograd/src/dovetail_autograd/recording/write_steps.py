@@ -58,16 +58,22 @@ class CheckInplace(Step):
         Edges of which one says that an argument requires grad.
     is_recorded
         Whether an argument is known to require grad.
+    has_own
+        Whether the edge of the tensor is among them. Then a call without edges is allowed.
     """
 
     written: Value
     edges: tuple[Edge, ...] = ()
     is_recorded: bool = False
+    has_own: bool = False
 
     def print(self, to: Printer) -> None:
         requires_grad = any_edge(self.edges, to) or str(self.is_recorded)
-        check = to.bind("check_inplace", check_inplace)
-        to.add(f"{check}({to.name(self.written)}, {requires_grad})")
+        check, written = to.bind("check_inplace", check_inplace), to.name(self.written)
+        if self.has_own:
+            to.add(f"if {requires_grad}: {check}({written}, True)")
+        else:
+            to.add(f"{check}({written}, {requires_grad})")
 
 
 class CheckAllInplace(Step):
