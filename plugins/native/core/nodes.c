@@ -86,7 +86,7 @@ edge_of(const module_state *state, const instruction *in, PyObject *tensor, PyOb
         return NULL;
     }
     int requires_grad = in->flags == EDGE_RECORDED ? 1 : has_bits(signature, in->slot);
-    int is_view = in->flags == EDGE_OF_VIEW ? has_bits(signature, in->bits) : 0;
+    int is_view = in->flags >= EDGE_OF_VIEW ? has_bits(signature, in->bits) : 0;
     if (requires_grad < 0 || is_view < 0) {
         return NULL;
     }
@@ -108,16 +108,44 @@ edge_of(const module_state *state, const instruction *in, PyObject *tensor, PyOb
     return requires_grad ? edge_to_leaf(state, tensor, in->objects[0]) : Py_NewRef(Py_None);
 }
 
+/* The edge of a tensor; where it is asked for, None of anything else. */
+static PyObject *
+edge_of_value(const module_state *state, const instruction *in, PyObject *value)
+{
+    if (in->flags >= EDGE_ASKED && !is_tensor(state, value)) {
+        Py_RETURN_NONE;
+    }
+    PyObject *grad_fn = held_slot(state, value, state->tensor_grad_fn);
+    PyObject *edge = grad_fn == NULL ? NULL : edge_of(state, in, value, grad_fn);
+    Py_XDECREF(grad_fn);
+    return edge;
+}
+
+/* The tuple of edges of a list; of None an empty one. */
+static PyObject *
+edges_of_list(const module_state *state, const instruction *in, PyObject *values)
+{
+    PyObject *items = values == Py_None ? PyTuple_New(0) : PySequence_Tuple(values);
+    PyObject *edges = items == NULL ? NULL : PyTuple_New(PyTuple_GET_SIZE(items));
+    for (Py_ssize_t i = 0; edges != NULL && i < PyTuple_GET_SIZE(items); i++) {
+        PyObject *edge = edge_of_value(state, in, PyTuple_GET_ITEM(items, i));
+        if (edge == NULL) {
+            Py_CLEAR(edges);
+            break;
+        }
+        PyTuple_SET_ITEM(edges, i, edge);
+    }
+    Py_XDECREF(items);
+    return edges;
+}
+
 int
 do_find_edge(const module_state *state, PyObject **registers, const instruction *in)
 {
-    PyObject *tensor = register_value(registers, in->b);
-    PyObject *grad_fn = tensor == NULL ? NULL : held_slot(state, tensor, state->tensor_grad_fn);
-    if (grad_fn == NULL) {
-        return -1;
-    }
-    PyObject *edge = edge_of(state, in, tensor, grad_fn);
-    Py_DECREF(grad_fn);
+    PyObject *value = register_value(registers, in->b);
+    PyObject *edge = value == NULL                ? NULL
+                     : in->flags == EDGE_OF_LIST ? edges_of_list(state, in, value)
+                                                  : edge_of_value(state, in, value);
     if (edge == NULL) {
         return -1;
     }

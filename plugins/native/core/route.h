@@ -16,7 +16,7 @@
  * a, b, c are registers; `target` is a place in the program, `slot` and `slot2` are offsets of
  * slots, `bits` a mask. All jumps go forward. */
 #define INSTRUCTIONS(X) \
-    /* a: edge of tensor b; flags: EDGE_*; slot, bits: those of a signature that say that the tensor \
+    /* a: edge of tensor b, or those of a list; flags: EDGE_*; slot, bits: those of a signature that say that the tensor \
      * requires grad, and is a view; objects: leaf_edge, gradient_edge */ \
     X(FIND_EDGE, 2, 0) \
     /* a: the tensor that stands for number a; objects: dict of known numbers, remember */ \
@@ -114,7 +114,7 @@ typedef enum {
     OPERAND_COUNT,
 } operand_kind;
 
-enum { EDGE_OF_TENSOR, EDGE_RECORDED, EDGE_OF_VIEW };
+enum { EDGE_OF_TENSOR, EDGE_RECORDED, EDGE_OF_VIEW, EDGE_ASKED, EDGE_OF_LIST };
 
 /* Objects of CALL. Operands are the arguments, those by keyword last. */
 enum {

@@ -5,6 +5,7 @@ from .graph.node import sequence_numbers as sequence_numbers
 from .graph.saved_extras import recorded as recorded
 from .graph.saved_extras import recording_extras as recording_extras
 from .graph.saved_slots import save_input as save_input
+from .graph.saved_slots import save_inputs as save_inputs
 from .graph.saved_slots import save_result as save_result
 from .graph.saved_slots import save_result_tensor as save_result_tensor
 from .graph.views import CreationMeta as CreationMeta
@@ -15,8 +16,6 @@ from .graph.views import rebase_history as rebase_history
 from .recording.edges import Edge as Edge
 from .recording.edges import FindEdge as FindEdge
 from .recording.edges import IfAnyEdge as IfAnyEdge
-from .recording.edges import edge_of as edge_of
-from .recording.edges import edges_of as edges_of
 from .recording.fused_recording import UnlessEdge as UnlessEdge
 from .recording.fused_recording import UnlessFitting as UnlessFitting
 from .recording.fused_recording import UnlessUnwatched as UnlessUnwatched
@@ -29,6 +28,7 @@ from .recording.record_node import RebaseHistory as RebaseHistory
 from .recording.record_node import RecordNode as RecordNode
 from .recording.saving import FormulaExpression as FormulaExpression
 from .recording.saving import NoteVersion as NoteVersion
+from .recording.saving import SaveList as SaveList
 from .recording.saving import SaveNothing as SaveNothing
 from .recording.saving import SaveResult as SaveResult
 from .recording.saving import SaveTensor as SaveTensor

@@ -16,7 +16,7 @@ from ._core import OPERANDS, is_bare_class, set_view_class, slot_offset
 from .assembler import Assembler, LoweredOperand, NotLoweredError
 from .dispatcher_steps import LOWERINGS, lower_all
 
-_WAYS = {"tensor": 0, "recorded": 1, "view": 2}
+_WAYS = {"tensor": 0, "recorded": 1, "view": 2, "ask": 3, "list": 4}
 _OF_VIEW, _IS_LIST = 1, 2
 _DIFFERENTIABLE = autograd.DIFFERENTIABLE & DTYPE_MASK
 
@@ -28,10 +28,6 @@ set_view_class(autograd.DifferentiableViewMeta)
 
 def _find_edge(step: autograd.FindEdge, to: Assembler) -> None:
     edge, argument = to.register(step.edge.value), to.register(step.argument)
-    if step.way in ("list", "ask"):
-        find = autograd.edges_of if step.way == "list" else autograd.edge_of
-        to.call(find, [to.at(argument)], edge)
-        return
     to.emit(
         "FIND_EDGE",
         edge,
@@ -164,6 +160,19 @@ def _save_tensor(step: autograd.SaveTensor, cls: type, to: Assembler) -> None:
     to.land(over)
 
 
+def _save_list(step: autograd.SaveList, cls: type, to: Assembler) -> None:
+    node, tensors = to.register(autograd.NODE), to.register(step.tensors)
+    kept, versions = to.fresh(), to.fresh()
+    to.call(tuple, [to.at(tensors)], kept)
+    if step.version is None:
+        to.call(autograd.save_inputs, [to.at(tensors)], versions)
+    else:
+        versions = to.register(step.version)
+    to.emit("SAVE_VALUE", node, slot=_slot(cls, step.slot), operands=[to.at(kept)])
+    slot = _slot(cls, f"{step.slot}_version")
+    to.emit("SAVE_VALUE", node, slot=slot, operands=[to.at(versions)])
+
+
 def _save_value(step: autograd.SaveValue, cls: type, to: Assembler) -> None:
     if isinstance(step.value, autograd.FormulaExpression):
         value = _expression(step.value, to)
@@ -203,8 +212,8 @@ def _save_result(step: autograd.SaveResult, cls: type, to: Assembler) -> None:
 def _note_version(step: autograd.NoteVersion, to: Assembler) -> None:
     version, tensor = to.register(step.version), to.register(step.tensor)
     if step.is_list:
-        raise NotLoweredError("NoteVersion of a list")
-    if step.is_checked:
+        to.call(autograd.save_inputs, [to.at(tensor)], version)
+    elif step.is_checked:
         to.call(autograd.save_input, [to.at(tensor)], version)
     else:
         to.emit("NOTE_VERSION", version, tensor)
@@ -241,6 +250,7 @@ _PARTS: Final[dict[type[Step], Callable[[Any, type, Assembler], None]]] = {
     autograd.AttachList: _attach_list,
     autograd.AttachResult: _attach,
     autograd.DescribeResults: _describe,
+    autograd.SaveList: _save_list,
     autograd.SaveNothing: _save_nothing,
     autograd.SaveResult: _save_result,
     autograd.SaveTensor: _save_tensor,

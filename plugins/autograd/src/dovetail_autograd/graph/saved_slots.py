@@ -4,7 +4,7 @@ results rebuilt on demand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from dovetail_kernel import (
@@ -167,6 +167,13 @@ def save_input(tensor: TensorBase | None) -> int:
             "it in autograd, or use `dovetail.no_grad()` instead of `dovetail.inference_mode()`."
         )
     return current_version(tensor)
+
+
+def save_inputs(tensors: Iterable[TensorBase | None]) -> tuple[int, ...]:
+    """Return the versions under which to save the tensors of a list. Raises the error of
+    `save_input`.
+    """
+    return tuple([save_input(tensor) for tensor in tensors])
 
 
 def raise_modified(node: Node, name: str) -> NoReturn:

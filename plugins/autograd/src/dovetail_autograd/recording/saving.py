@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dovetail_dispatcher.calls import Expression, Operand, Step, Value
 from dovetail_kernel import VersionCounter
 
-from ..graph.saved_slots import save_input, save_result, save_result_tensor
+from ..graph.saved_slots import save_input, save_inputs, save_result, save_result_tensor
 from .record_node import NODE
 
 if TYPE_CHECKING:
@@ -35,12 +35,10 @@ class NoteVersion(Step):
 
     def print(self, to: Printer) -> None:
         name, version = to.name(self.tensor), to.name(self.version)
-        save = to.bind("save_input", save_input)
         if self.is_list:
-            each, as_tuple = to.scratch("each"), to.builtin("tuple")
-            to.add(f"{version} = {as_tuple}([{save}({each}) for {each} in {name}])")
+            to.add(f"{version} = {to.bind('save_inputs', save_inputs)}({name})")
         elif self.is_checked:
-            to.add(f"{version} = {save}({name})")
+            to.add(f"{version} = {to.bind('save_input', save_input)}({name})")
         else:
             counter = to.scratch("counter")
             to.extend(
@@ -90,11 +88,11 @@ class SaveList(Step):
 
     def print(self, to: Printer) -> None:
         slot, tensors = f"{to.name(NODE)}.{self.slot}", to.name(self.tensors)
-        each, save = to.scratch("each"), to.bind("save_input", save_input)
-        as_tuple = to.builtin("tuple")
-        versions = f"{as_tuple}([{save}({each}) for {each} in {tensors}])"
-        if self.version is not None:
+        if self.version is None:
+            versions = f"{to.bind('save_inputs', save_inputs)}({tensors})"
+        else:
             versions = to.name(self.version)
+        as_tuple = to.builtin("tuple")
         to.extend((f"{slot} = {as_tuple}({tensors})", f"{slot}_version = {versions}"))
 
 
