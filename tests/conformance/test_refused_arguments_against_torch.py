@@ -57,6 +57,8 @@ REFUSED = (
     "x.bernoulli_(L.tensor(0.5 + 0j))",
     "x.bernoulli_(L.tensor(1))",
     "L.take_along_dim(x, L.tensor([-1]))",
+    "L.set_flush_denormal('x')",
+    "L.autograd.set_detect_anomaly(True, 'x')",
 )
 EMPTY_NORMS = tuple(
     f"L.linalg.vector_norm(L.zeros({shape}), {order}, {dim})"
@@ -90,6 +92,23 @@ def _error(expression: str, lib: Any, **names: Any) -> tuple[str, str]:
 def test_what_pytorch_refuses_is_refused_with_its_words(expression: str) -> None:
     ours, theirs = (_error(expression, lib, x=lib.ones(2)) for lib in (dovetail, torch))
     assert ours == theirs
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled")
+def test_settings_take_bools_alone() -> None:
+    for lib in (dovetail, torch):
+        with pytest.raises(TypeError, match=r"enabled must be a bool \(got str\)"):
+            lib.set_autocast_cache_enabled("x")
+        with pytest.raises(TypeError, match="argument 'check_nan'"):
+            lib.autograd.detect_anomaly("x").__enter__()
+        assert not lib.is_anomaly_enabled()
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "Adamax", "NAdam", "RAdam", "SparseAdam"])
+def test_an_optimizer_wants_two_decays(name: str) -> None:
+    for lib in (dovetail, torch):
+        with pytest.raises(IndexError):
+            getattr(lib.optim, name)([lib.nn.Parameter(lib.ones(2))], betas=(0.5,))
 
 
 @pytest.mark.parametrize("expression", WIDER_BOUNDS)

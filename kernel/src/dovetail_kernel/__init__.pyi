@@ -19,6 +19,7 @@ from .devices.device import set_default_device as set_default_device
 from .devices.lowering import BySize as BySize
 from .devices.memory import is_writable as is_writable
 from .errors import AcceleratorError as AcceleratorError
+from .errors import OutOfMemoryError as OutOfMemoryError
 from .errors import PluginError as PluginError
 from .errors import PluginNotFoundError as PluginNotFoundError
 from .errors import name_of_distribution as name_of_distribution

@@ -5,10 +5,11 @@ code is from.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from functools import lru_cache
+from math import prod
 from types import FrameType, ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
@@ -42,6 +43,49 @@ class PluginNotFoundError(PluginError):
 
 class AcceleratorError(RuntimeError):
     """Raised for an asynchronous device error, by the next call that waits for the device."""
+
+
+class OutOfMemoryError(RuntimeError, MemoryError):
+    """Raised if memory cannot be allocated: a RuntimeError for programs written for PyTorch, a
+    MemoryError for those written for NumPy.
+    """
+
+    def __str__(self) -> str:
+        """Return the message; an array library's class of errors composes another one."""
+        return str(self.args[0]) if self.args else ""
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        """Return what is pickled: the message without the class of an array library."""
+        return OutOfMemoryError, self.args
+
+
+def note_out_of_memory(error: BaseException) -> None:
+    """Make the MemoryError of an array library an `OutOfMemoryError` too, with PyTorch's words.
+
+    The error of a class that cannot be derived from stays as it is.
+    """
+    if not isinstance(error, MemoryError) or isinstance(error, OutOfMemoryError):
+        return
+    text, cls = str(error), cast(Hashable, type(error))
+    shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
+    try:
+        error.__class__ = _out_of_memory(cls)
+    except TypeError:  # the built-in class
+        return
+    if shape is not None and dtype is not None:
+        nbytes = prod(shape) * dtype.itemsize
+        error.args = (
+            "DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+            f"{nbytes} bytes. {text}",
+        )
+
+
+@lru_cache(maxsize=8)
+def _out_of_memory(cls: Any) -> type[OutOfMemoryError]:
+    """Return the subclass of an array library's class that is an `OutOfMemoryError` too."""
+    own = {name: OutOfMemoryError.__dict__[name] for name in ("__str__", "__reduce__")}
+    # The given class comes first: an object takes on another class only if its layout is kept.
+    return type("OutOfMemoryError", (cls, OutOfMemoryError), {"__module__": __name__, **own})
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:

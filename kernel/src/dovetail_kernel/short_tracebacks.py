@@ -7,6 +7,7 @@ from opcode import opmap
 from types import TracebackType
 from typing import Final
 
+from .errors import note_out_of_memory
 from .frames import is_ours, package
 
 __all__ = ["set_full_tracebacks", "shorten_traceback"]
@@ -41,8 +42,10 @@ def shorten_traceback(error: BaseException) -> None:
 
     Frames of a program stay: of its kernels, functions and hooks. So do all frames of an error that
     Dovetail did not raise on purpose: that is a defect, and its report needs them. The error of an
-    array library that was translated into this one is no longer shown.
+    array library that was translated into this one is no longer shown. A MemoryError of an array
+    library becomes a RuntimeError too.
     """
+    note_out_of_memory(error)
     if _full or not isinstance(error, Exception):
         return
     kept: list[TracebackType] = []

@@ -65,8 +65,18 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: object) -> None:
-    """Store the setting and ignore it: casts are not cached."""
+    """Store the setting and ignore it: casts are not cached.
+
+    Raises
+    ------
+    TypeError
+        If `enabled` is not a bool.
+    """
     global _is_cache_enabled
+    if enabled.__class__ is not bool:
+        raise TypeError(
+            f"enabled must be a bool (got {type(enabled).__name__}). Give True or False."
+        )
     _is_cache_enabled = bool(enabled)
 
 

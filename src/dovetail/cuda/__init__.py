@@ -17,8 +17,7 @@ _of_stub = _attach_stub(__name__, remedies=_REMEDIES)
 
 def __getattr__(name: str) -> Any:
     """Return what is imported or made when it is asked for: CuPy's error of memory that is not
-    there, or MemoryError, from which it is derived, where there is no CUDA; the generators of
-    the devices.
+    there, or the error of host memory where there is no CUDA; the generators of the devices.
     """
     if name == "default_generators":
         from .devices import device_count
@@ -27,8 +26,10 @@ def __getattr__(name: str) -> Any:
         return tuple([generator_of(index) for index in range(device_count())])
     if name != "OutOfMemoryError":
         return _of_stub(name)
+    from dovetail_kernel import OutOfMemoryError
+
     from .plugin import is_available, of_plugin
 
     if not is_available():
-        return MemoryError
+        return OutOfMemoryError
     return of_plugin("memory").OutOfMemoryError

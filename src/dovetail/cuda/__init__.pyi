@@ -1,6 +1,7 @@
 from typing import Any
 
 from dovetail_kernel import AcceleratorError as AcceleratorError
+from dovetail_kernel import OutOfMemoryError as OutOfMemoryError
 
 from . import amp, nvtx, profiler
 from .devices import can_device_access_peer as can_device_access_peer
@@ -85,7 +86,6 @@ from .streams import get_stream_from_external as get_stream_from_external
 from .streams import set_stream as set_stream
 from .streams import stream as stream
 
-OutOfMemoryError = MemoryError
 default_generators: tuple[Any, ...]
 has_half: bool
 has_magma: bool

@@ -181,7 +181,17 @@ def set_num_interop_threads(num: int) -> None:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Return whether `mode` is supported: denormal numbers are always kept."""
+    """Return whether `mode` is supported: denormal numbers are always kept.
+
+    Raises
+    ------
+    RuntimeError
+        If `mode` is not a bool.
+    """
+    if mode.__class__ is not bool:
+        raise RuntimeError(
+            f"flush_denormal expects a bool, but got {type(mode).__name__}. Give True or False."
+        )
     return not mode
 
 

@@ -34,7 +34,17 @@ def check_non_negative(**options: Any) -> None:
 
 
 def check_betas(betas: Sequence[Any]) -> None:
-    """Raise ValueError for a decay of running means that is not within [0, 1)."""
+    """Raise an error for decays of running means that are not two, or not within [0, 1).
+
+    Raises
+    ------
+    IndexError
+        For less than two decays.
+    ValueError
+        For a decay that is not within [0, 1).
+    """
+    if len(betas) < 2:
+        raise IndexError(f"betas must have two items, but got {betas}. Pass two floats.")
     for position, beta in enumerate(betas):
         if not 0.0 <= number(beta) < 1.0:
             raise ValueError(

@@ -10,6 +10,7 @@ from functools import partial
 from threading import RLock
 from typing import Any, Final, NamedTuple
 
+from ..errors import OutOfMemoryError
 from ..fork_locks import held_over_fork
 
 _lock: Final = held_over_fork(RLock(), level=0)
@@ -134,14 +135,16 @@ class Allocator:
 
         Raises
         ------
+        OutOfMemoryError
+            If there is not enough memory.
         RuntimeError
-            If there is not enough memory, or for a negative number.
+            For a negative number.
         """
         check_size(nbytes)
         try:
             address, context = self.acquire(nbytes, device_index)
         except (MemoryError, OverflowError, ValueError) as error:
-            raise RuntimeError(
+            raise OutOfMemoryError(
                 f"{type(self).__name__}: can't allocate memory: you tried to allocate {nbytes} "
                 "bytes. Free what is not needed, or ask for less."
             ) from error

@@ -33,6 +33,14 @@ def is_anomaly_check_nan_enabled() -> bool:
     return _mode.get()[1]
 
 
+def _check_bool(name: str, value: object) -> None:
+    if value.__class__ is not bool:
+        raise TypeError(
+            f"set_anomaly_enabled(): argument '{name}' must be bool, not {type(value).__name__}. "
+            "Give True or False."
+        )
+
+
 class set_detect_anomaly(SettingGuard):
     """Turn anomaly mode on or off immediately; as a context manager, restore the previous mode at
     the end.
@@ -48,12 +56,8 @@ class set_detect_anomaly(SettingGuard):
     variables = (_mode, EXTRAS)
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        for name, each in (("enabled", mode), ("check_nan", check_nan)):
-            if each.__class__ is not bool:
-                raise TypeError(
-                    f"set_anomaly_enabled(): argument '{name}' must be bool, not "
-                    f"{type(each).__name__}. Give True or False."
-                )
+        _check_bool("enabled", mode)
+        _check_bool("check_nan", check_nan)
         self._wanted = mode, check_nan
         super().__init__()
 
@@ -76,6 +80,7 @@ class detect_anomaly(Guard):
 
     def __init__(self, check_nan: bool = True) -> None:
         self._check_nan = check_nan
+        _check_bool("check_nan", check_nan)
         warn_user(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
             "only be enabled for "

@@ -22,6 +22,7 @@ from dovetail_kernel import (
 from dovetail_kernel import dtype as DType
 from dovetail_kernel.devices import chosen_devices, innermost
 from dovetail_kernel.keys import inference_mode_on
+from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, NO_GRAD, NORMAL, VIEW, ZERO_DIM
 
 from ..._generated import functions as aten
@@ -90,24 +91,30 @@ class Factory:
         """Return the new tensor: the `leading` arguments of the schema, then the options that all
         factories share.
         """
-        if (
-            device is None
-            and out is None
-            and layout is None
-            and not pin_memory
-            and (dtype is None or dtype.__class__ is DType)
-            and chosen_devices()[-1] is None
-        ):
-            route = self._known.get(state())
-            if route is not None:
-                if dtype is None:
-                    dtype = self._default()
-                made = route(*leading, dtype, None, _CPU, None, *tail)
-                if requires_grad:
-                    made.requires_grad = requires_grad
-                result: Any = made
-                return result  # type: ignore[no-any-return]
-        return self._checked(leading, dtype, layout, device, pin_memory, requires_grad, out, tail)
+        try:
+            if (
+                device is None
+                and out is None
+                and layout is None
+                and not pin_memory
+                and (dtype is None or dtype.__class__ is DType)
+                and chosen_devices()[-1] is None
+            ):
+                route = self._known.get(state())
+                if route is not None:
+                    if dtype is None:
+                        dtype = self._default()
+                    made = route(*leading, dtype, None, _CPU, None, *tail)
+                    if requires_grad:
+                        made.requires_grad = requires_grad
+                    result: Any = made
+                    return result  # type: ignore[no-any-return]
+            return self._checked(
+                leading, dtype, layout, device, pin_memory, requires_grad, out, tail
+            )
+        except Exception as error:
+            shorten_traceback(error)
+            raise
 
     def _checked(
         self,
