@@ -12,6 +12,8 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -336,3 +338,13 @@ def test_many_threads_that_save_into_one_folder_leave_whole_files(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["x0", "x1", "x2"]
     for number in range(3):
         assert len(load(tmp_path / f"x{number}")) == 20
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("format", ["safetensors", "torch"])
+def test_a_full_disk_is_an_error_of_the_save_also_into_an_open_file(format: str) -> None:
+    stream = open("/dev/full", "wb")  # noqa: SIM115
+    with pytest.raises(OSError, match="No space left"):
+        dovetail.save(dovetail.ones(3), stream, format=format)
+    with suppress(OSError):
+        stream.close()

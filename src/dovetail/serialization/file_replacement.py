@@ -55,13 +55,14 @@ def write_file(path: str, pieces: Pieces) -> None:
         if is_regular:
             stream.truncate(0)
         write_pieces(stream, pieces)
-        stream.flush()
         if is_regular:
             os.fsync(stream.fileno())
 
 
 def write_pieces(stream: IO[bytes], pieces: Pieces) -> None:
-    """Write the pieces to a binary file object that may accept partial writes."""
+    """Write the pieces to a binary file object that may accept partial writes, and flush it: a full
+    disk is an error of this call.
+    """
     for piece in pieces:
         rest = memoryview(piece)
         while rest:
@@ -71,6 +72,8 @@ def write_pieces(stream: IO[bytes], pieces: Pieces) -> None:
             if written == 0:
                 raise OSError(errno.EIO, f"{stream!r} takes no more bytes")
             rest = rest[written:]
+    if hasattr(stream, "flush"):
+        stream.flush()
 
 
 def _replace(target: str, known: os.stat_result | None, pieces: Pieces) -> bool:
@@ -84,7 +87,6 @@ def _replace(target: str, known: os.stat_result | None, pieces: Pieces) -> bool:
                 os.unlink(temporary)
                 return False
             write_pieces(stream, pieces)
-            stream.flush()
             os.fsync(handle)
             if fcntl is None:
                 stream.close()  # an open file can't be renamed there
