@@ -14,11 +14,8 @@ Dims: TypeAlias = Sequence[int | None]
 """Mapped dimension of each argument of a batching rule; None for arguments that are not mapped."""
 
 
-class TensorLike(Protocol):
-    """A tensor, or an array of some backend: what a formula computes with in both forms.
-
-    Operators return `Any`: a tensor or an array whose class and dtype the operands decide.
-    """
+class Shaped(Protocol):
+    """A tensor or an array, also one without elements, as checks look at it."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -31,6 +28,13 @@ class TensorLike(Protocol):
     @property
     def dtype(self) -> Any:
         """Dtype of the elements: Dovetail's, or the array library's."""
+
+
+class TensorLike(Shaped, Protocol):
+    """A tensor, or an array of some backend: what a formula computes with in both forms.
+
+    Operators return `Any`: a tensor or an array whose class and dtype the operands decide.
+    """
 
     @property
     def real(self) -> Any:

@@ -207,7 +207,9 @@ def test_choices():
 
 def test_comparison():
     kernels = of(Comparison)
-    assert kernels.gt_number(X, 2).tolist() == [[False, False], [True, True]]
+    table = KernelTable()
+    Comparison.define(np, table, ARRAYS)
+    assert table["gt.Scalar"].fn(X, 2).tolist() == [[False, False], [True, True]]
     assert kernels.equal(X, X.copy()) is True
     assert kernels.allclose(X, X + 1) is False
 

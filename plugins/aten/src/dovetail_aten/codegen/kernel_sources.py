@@ -17,7 +17,7 @@ _LIST: Final = "PLACES"
 _FOLDER: Final = "families"
 """Where the modules lie that the list names."""
 _OF_THE_NAMESPACE: Final = ("functions", "functions_with_out")
-_OF_SCIPY: Final = "scipy_functions"
+_OTHERS: Final = ("functions_of_numbers", "scipy_functions")
 
 
 @dataclass
@@ -90,7 +90,9 @@ class _Classes:
                     functions.update([mapping])
         for kind in _OF_THE_NAMESPACE:
             found.functions |= functions.get(kind, {})
-        found.operators += [*found.functions, *functions.get(_OF_SCIPY, ())]
+        found.operators += found.functions
+        for kind in _OTHERS:
+            found.operators += functions.get(kind, ())
         found.operators = sorted(set(found.operators))
         found.helpers = sorted(set(found.helpers))
         return found
@@ -129,8 +131,11 @@ class _Classes:
     def _add_marked(found: KernelFamily, method: ast.FunctionDef) -> None:
         for decorator in method.decorator_list:
             match decorator:
-                case ast.Call(func=ast.Name(id="operator"), args=names):
-                    found.operators += map(ast.literal_eval, names)
+                case ast.Call(func=ast.Name(id="operator"), args=names, keywords=overloads):
+                    marked = [ast.literal_eval(name) for name in names]
+                    found.operators += marked
+                    for each in [each for given in overloads for each in _literal(given)]:
+                        found.operators += [f"{name}.{each}" for name in marked]
                 case ast.Call(func=ast.Name(id="helper"), args=names):
                     found.helpers += map(ast.literal_eval, names)
 
@@ -141,7 +146,7 @@ class _Classes:
             case (
                 ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
                 | ast.Assign(targets=[ast.Name(id=name)], value=value)
-            ) if name in (*_OF_THE_NAMESPACE, _OF_SCIPY):
+            ) if name in (*_OF_THE_NAMESPACE, *_OTHERS):
                 try:
                     return name, dict(ast.literal_eval(value))
                 except ValueError:
@@ -151,6 +156,11 @@ class _Classes:
                         "Write the operators out: the generator reads them.",
                     ) from None
         return None
+
+
+def _literal(keyword: ast.keyword) -> tuple[str, ...]:
+    value: tuple[str, ...] = ast.literal_eval(keyword.value)
+    return value
 
 
 def _path(module: str) -> str:

@@ -32,11 +32,14 @@ _operators: dict[Function, tuple[str, ...]] = {}
 _helpers: dict[Function, tuple[str, ...]] = {}
 
 
-def operator(*names: str) -> Callable[[_Method], _Method]:
-    """Mark a method of a `Family` as the array kernel of the operators `names`, which share it."""
+def operator(*names: str, overloads: tuple[str, ...] = ()) -> Callable[[_Method], _Method]:
+    """Mark a method of a `Family` as the array kernel of the operators `names`, which share it, and
+    of these `overloads` of each.
+    """
+    marked = (*names, *[f"{name}.{overload}" for name in names for overload in overloads])
 
     def mark(method: _Method) -> _Method:
-        _operators[method] = names
+        _operators[method] = marked
         return method
 
     return mark
@@ -134,6 +137,8 @@ class Family:
     functions_with_out
         The same for functions whose results have the dtype of their operands, and can be written
         into an operand (``out=``).
+    functions_of_numbers
+        Operators of an array and a number, in either order, that are a function of the namespace.
     scipy_functions
         Operators that are a function of SciPy, with the dotted name of the function.
     xp
@@ -153,6 +158,7 @@ class Family:
 
     functions: ClassVar[Mapping[str, str]] = {}
     functions_with_out: ClassVar[Mapping[str, str]] = {}
+    functions_of_numbers: ClassVar[Mapping[str, str]] = {}
     scipy_functions: ClassVar[Mapping[str, str]] = {}
     _methods: ClassVar[dict[str, tuple[str, ...]]] = {}
     _helpers: ClassVar[dict[str, tuple[str, ...]]] = {}
@@ -236,6 +242,8 @@ class Family:
             kernel(name, getattr(self.xp, function))
         for name, function in self.functions_with_out.items():
             kernel(name, getattr(self.xp, function), out_function=getattr(self.xp, function))
+        for name, function in self.functions_of_numbers.items():
+            kernel(name, self._of_a_number(name, getattr(self.xp, function)))
         for name, function in self.scipy_functions.items():
             kernel(name, self._function_of_scipy(function, name))
         for method, names in self._methods.items():
@@ -244,6 +252,13 @@ class Family:
         for method, names in self._helpers.items():
             for name in names:
                 kernel.helpers[name] = getattr(self, method)
+
+    def _of_a_number(self, name: str, function: Function) -> Function:
+        """Return the kernel of an operator of an array and a number: in the array's dtype, if it
+        can hold the number.
+        """
+        operands = self.numbers.either if name.endswith(".Scalar_Tensor") else self.numbers.pair
+        return lambda x, other: function(*operands(x, other))
 
     def scipy(self, function: str, operator: str) -> Function:
         """Return a function of SciPy for the arrays of this backend, imported at its first use.

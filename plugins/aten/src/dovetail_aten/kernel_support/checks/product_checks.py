@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...typing import Array
+from ...typing import Shaped
 
 
-def check_expandable(array: Array, shape: Sequence[int]) -> None:
+def check_expandable(array: Shaped, shape: Sequence[int]) -> None:
     """Raise an error for an addend that does not expand to the shape of the product.
 
     Raises

@@ -21,6 +21,8 @@ class Arithmetic(Family):
         "div.Tensor": "true_divide",
     }
 
+    functions_of_numbers: ClassVar = {"mul.Scalar": "multiply"}
+
     def define_in(self, kernel: KernelTable) -> None:
         """Define the kernels; sums without a factor are functions of the namespace."""
         super().define_in(kernel)
@@ -95,11 +97,6 @@ class Arithmetic(Family):
         """Return ``other - alpha * x`` for a number `other`."""
         array, number = self.numbers.pair(x, other)
         return self.xp.subtract(number, self._scaled(array, alpha))
-
-    @operator("mul.Scalar")
-    def mul_number(self, x: Array, other: Array) -> Any:
-        """Return ``x * other`` for a number `other`."""
-        return self.xp.multiply(*self.numbers.pair(x, other))
 
     @operator("addcmul")
     def addcmul(self, x: Any, tensor1: Any, tensor2: Any, *, value: object = 1) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.family import Family, operator
 from ....kernel_support.geometry.broadcasting import broadcast_shapes
-from ....typing import Array, Scalar
+from ....typing import Array
 
 
 def check_tolerances(rtol: float, atol: float) -> None:
@@ -45,50 +45,20 @@ class Comparison(Family):
         "bitwise_not": "invert",
     }
 
-    @operator("eq.Scalar")
-    def eq_number(self, x: Array, other: Array) -> Any:
-        """Return ``x == other`` for a number `other`."""
-        return self.xp.equal(*self.numbers.pair(x, other))
-
-    @operator("ne.Scalar")
-    def ne_number(self, x: Array, other: Scalar) -> Any:
-        """Return ``x != other`` for a number `other`."""
-        return self.xp.not_equal(*self.numbers.pair(x, other))
-
-    @operator("lt.Scalar")
-    def lt_number(self, x: Array, other: Array) -> Any:
-        """Return ``x < other`` for a number `other`."""
-        return self.xp.less(*self.numbers.pair(x, other))
-
-    @operator("le.Scalar")
-    def le_number(self, x: Array, other: Array) -> Any:
-        """Return ``x <= other`` for a number `other`."""
-        return self.xp.less_equal(*self.numbers.pair(x, other))
-
-    @operator("gt.Scalar")
-    def gt_number(self, x: Array, other: Array) -> Any:
-        """Return ``x > other`` for a number `other`."""
-        return self.xp.greater(*self.numbers.pair(x, other))
-
-    @operator("ge.Scalar")
-    def ge_number(self, x: Array, other: Array) -> Any:
-        """Return ``x >= other`` for a number `other`."""
-        return self.xp.greater_equal(*self.numbers.pair(x, other))
-
-    @operator("bitwise_and.Scalar", "bitwise_and.Scalar_Tensor")
-    def bitwise_and_number(self, x: Scalar, other: Array) -> Any:
-        """Return ``x & other``, of which one is a number."""
-        return self.xp.bitwise_and(*self.numbers.either(x, other))
-
-    @operator("bitwise_or.Scalar", "bitwise_or.Scalar_Tensor")
-    def bitwise_or_number(self, x: Array, other: Array) -> Any:
-        """Return ``x | other``, of which one is a number."""
-        return self.xp.bitwise_or(*self.numbers.either(x, other))
-
-    @operator("bitwise_xor.Scalar", "bitwise_xor.Scalar_Tensor")
-    def bitwise_xor_number(self, x: Array, other: Scalar) -> Any:
-        """Return ``x ^ other``, of which one is a number."""
-        return self.xp.bitwise_xor(*self.numbers.either(x, other))
+    functions_of_numbers: ClassVar = {
+        "eq.Scalar": "equal",
+        "ne.Scalar": "not_equal",
+        "lt.Scalar": "less",
+        "le.Scalar": "less_equal",
+        "gt.Scalar": "greater",
+        "ge.Scalar": "greater_equal",
+        "bitwise_and.Scalar": "bitwise_and",
+        "bitwise_and.Scalar_Tensor": "bitwise_and",
+        "bitwise_or.Scalar": "bitwise_or",
+        "bitwise_or.Scalar_Tensor": "bitwise_or",
+        "bitwise_xor.Scalar": "bitwise_xor",
+        "bitwise_xor.Scalar_Tensor": "bitwise_xor",
+    }
 
     @operator("equal")
     def equal(self, x: Array, other: Array) -> bool:

@@ -27,110 +27,62 @@ _HIGHEST: Final = 1 << 24
 class Polynomials(Family):
     """Orthogonal polynomials of every element."""
 
-    @operator(
-        "special_chebyshev_polynomial_t",
-        "special_chebyshev_polynomial_t.x_scalar",
-        "special_chebyshev_polynomial_t.n_scalar",
-    )
+    @operator("special_chebyshev_polynomial_t", overloads=("x_scalar", "n_scalar"))
     def chebyshev_polynomial_t(self, x: Array, n: Array) -> Any:
         """Return Chebyshev's polynomial of the first kind of degree `n`."""
         return self._evaluated(self._of_scipy("eval_chebyt", "chebyshev_polynomial_t"), x, n)
 
-    @operator(
-        "special_chebyshev_polynomial_u",
-        "special_chebyshev_polynomial_u.x_scalar",
-        "special_chebyshev_polynomial_u.n_scalar",
-    )
+    @operator("special_chebyshev_polynomial_u", overloads=("x_scalar", "n_scalar"))
     def chebyshev_polynomial_u(self, x: Array, n: Array) -> Any:
         """Return Chebyshev's polynomial of the second kind of degree `n`."""
         return self._evaluated(self._of_scipy("eval_chebyu", "chebyshev_polynomial_u"), x, n)
 
-    @operator(
-        "special_chebyshev_polynomial_v",
-        "special_chebyshev_polynomial_v.x_scalar",
-        "special_chebyshev_polynomial_v.n_scalar",
-    )
+    @operator("special_chebyshev_polynomial_v", overloads=("x_scalar", "n_scalar"))
     def chebyshev_polynomial_v(self, x: Array, n: object) -> Any:
         """Return Chebyshev's polynomial of the third kind of degree `n`."""
         return self._evaluated(self._third_kind, x, n)
 
-    @operator(
-        "special_chebyshev_polynomial_w",
-        "special_chebyshev_polynomial_w.x_scalar",
-        "special_chebyshev_polynomial_w.n_scalar",
-    )
+    @operator("special_chebyshev_polynomial_w", overloads=("x_scalar", "n_scalar"))
     def chebyshev_polynomial_w(self, x: Array, n: Array) -> Any:
         """Return Chebyshev's polynomial of the fourth kind of degree `n`."""
         return self._evaluated(self._fourth_kind, x, n)
 
-    @operator(
-        "special_hermite_polynomial_h",
-        "special_hermite_polynomial_h.x_scalar",
-        "special_hermite_polynomial_h.n_scalar",
-    )
+    @operator("special_hermite_polynomial_h", overloads=("x_scalar", "n_scalar"))
     def hermite_polynomial_h(self, x: Array, n: int) -> Any:
         """Return the physicist's Hermite polynomial of degree `n`."""
         return self._evaluated(self._of_scipy("eval_hermite", "hermite_polynomial_h"), x, n)
 
-    @operator(
-        "special_hermite_polynomial_he",
-        "special_hermite_polynomial_he.x_scalar",
-        "special_hermite_polynomial_he.n_scalar",
-    )
+    @operator("special_hermite_polynomial_he", overloads=("x_scalar", "n_scalar"))
     def hermite_polynomial_he(self, x: Array, n: Array) -> Any:
         """Return the probabilist's Hermite polynomial of degree `n`."""
         return self._evaluated(self._of_scipy("eval_hermitenorm", "hermite_polynomial_he"), x, n)
 
-    @operator(
-        "special_laguerre_polynomial_l",
-        "special_laguerre_polynomial_l.x_scalar",
-        "special_laguerre_polynomial_l.n_scalar",
-    )
+    @operator("special_laguerre_polynomial_l", overloads=("x_scalar", "n_scalar"))
     def laguerre_polynomial_l(self, x: Array, n: object) -> Any:
         """Return Laguerre's polynomial of degree `n`."""
         return self._evaluated(self._of_scipy("eval_laguerre", "laguerre_polynomial_l"), x, n)
 
-    @operator(
-        "special_legendre_polynomial_p",
-        "special_legendre_polynomial_p.x_scalar",
-        "special_legendre_polynomial_p.n_scalar",
-    )
+    @operator("special_legendre_polynomial_p", overloads=("x_scalar", "n_scalar"))
     def legendre_polynomial_p(self, x: Array, n: int) -> Any:
         """Return Legendre's polynomial of degree `n`."""
         return self._evaluated(self._of_scipy("eval_legendre", "legendre_polynomial_p"), x, n)
 
-    @operator(
-        "special_shifted_chebyshev_polynomial_t",
-        "special_shifted_chebyshev_polynomial_t.x_scalar",
-        "special_shifted_chebyshev_polynomial_t.n_scalar",
-    )
+    @operator("special_shifted_chebyshev_polynomial_t", overloads=("x_scalar", "n_scalar"))
     def shifted_chebyshev_polynomial_t(self, x: Array, n: Array) -> Any:
         """Return Chebyshev's polynomial of the first kind of ``2 x - 1`` and degree `n`."""
         return self.chebyshev_polynomial_t(*self._shifted(x, n))
 
-    @operator(
-        "special_shifted_chebyshev_polynomial_u",
-        "special_shifted_chebyshev_polynomial_u.x_scalar",
-        "special_shifted_chebyshev_polynomial_u.n_scalar",
-    )
+    @operator("special_shifted_chebyshev_polynomial_u", overloads=("x_scalar", "n_scalar"))
     def shifted_chebyshev_polynomial_u(self, x: Array, n: Array) -> Any:
         """Return Chebyshev's polynomial of the second kind of ``2 x - 1`` and degree `n`."""
         return self.chebyshev_polynomial_u(*self._shifted(x, n))
 
-    @operator(
-        "special_shifted_chebyshev_polynomial_v",
-        "special_shifted_chebyshev_polynomial_v.x_scalar",
-        "special_shifted_chebyshev_polynomial_v.n_scalar",
-    )
+    @operator("special_shifted_chebyshev_polynomial_v", overloads=("x_scalar", "n_scalar"))
     def shifted_chebyshev_polynomial_v(self, x: Array, n: object) -> Any:
         """Return Chebyshev's polynomial of the third kind of ``2 x - 1`` and degree `n`."""
         return self.chebyshev_polynomial_v(*self._shifted(x, n))
 
-    @operator(
-        "special_shifted_chebyshev_polynomial_w",
-        "special_shifted_chebyshev_polynomial_w.x_scalar",
-        "special_shifted_chebyshev_polynomial_w.n_scalar",
-    )
+    @operator("special_shifted_chebyshev_polynomial_w", overloads=("x_scalar", "n_scalar"))
     def shifted_chebyshev_polynomial_w(self, x: Array, n: int) -> Any:
         """Return Chebyshev's polynomial of the fourth kind of ``2 x - 1`` and degree `n`."""
         return self.chebyshev_polynomial_w(*self._shifted(x, n))
