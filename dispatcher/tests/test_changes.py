@@ -58,9 +58,7 @@ def formula(text: str) -> PythonFormula:
 
 
 def table_formula() -> Any:
-    made = formula("table")
-    made.operator = "rev::f"
-    return made
+    return formula("table")._replace(operator="rev::f")
 
 
 class Fused:

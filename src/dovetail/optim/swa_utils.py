@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import Device, int64, warn_user
+from dovetail_kernel import Device, int64
 
 from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
@@ -262,11 +262,7 @@ class SWALR(LRScheduler):
         return time if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * time)) / 2
 
     def get_lr(self) -> list[Any]:
-        if not self._get_lr_called_within_step:
-            warn_user(
-                "To get the last learning rate computed by the scheduler, please use "
-                "`get_last_lr()`."
-            )
+        self._warn_outside_step()
         step = self._step_count - 1
         if self.anneal_epochs == 0:
             step = max(1, step)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 
-class BatchingRule:
+class BatchingRule(NamedTuple):
     """How to call one operator on batched tensors.
 
     Attributes
@@ -26,16 +26,7 @@ class BatchingRule:
         Where the rule was registered, for error messages.
     """
 
-    __slots__ = ("function", "takes_all", "takes_unbatched", "where")
-
-    def __init__(
-        self,
-        function: Callable[..., object],
-        takes_all: bool = False,
-        takes_unbatched: bool = False,
-        where: str = "",
-    ) -> None:
-        self.function: Callable[..., Any] = function
-        self.takes_all = takes_all
-        self.takes_unbatched = takes_unbatched
-        self.where = where
+    function: Callable[..., Any]
+    takes_all: bool = False
+    takes_unbatched: bool = False
+    where: str = ""

@@ -5,12 +5,12 @@ out by it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 SavedKind: TypeAlias = Literal["input", "result", "list", "value"]
 
 
-class Saved:
+class Saved(NamedTuple):
     """One value that a formula saves in forward for backward, in the slot ``_<name>`` of the node.
 
     Attributes
@@ -33,24 +33,14 @@ class Saved:
         For ``'result'``: which of the operator's results.
     """
 
-    __slots__ = ("expression", "kind", "name", "needed_by", "output")
-
-    def __init__(
-        self,
-        name: str,
-        kind: SavedKind,
-        needed_by: tuple[str, ...] = (),
-        expression: str = "",
-        output: int = 0,
-    ) -> None:
-        self.name = name
-        self.kind = kind
-        self.needed_by = needed_by
-        self.expression = expression
-        self.output = output
+    name: str
+    kind: SavedKind
+    needed_by: tuple[str, ...] = ()
+    expression: str = ""
+    output: int = 0
 
 
-class Forward:
+class Forward(NamedTuple):
     """The computation of the tangent of one result from the tangents of the inputs.
 
     Attributes
@@ -68,19 +58,10 @@ class Forward:
         results.
     """
 
-    __slots__ = ("function", "kind", "output", "parameters")
-
-    def __init__(
-        self,
-        output: int,
-        kind: Literal["linear", "elementwise", "expression"],
-        function: Callable[..., Any] | None = None,
-        parameters: tuple[str, ...] = (),
-    ) -> None:
-        self.output = output
-        self.kind = kind
-        self.function = function
-        self.parameters = parameters
+    output: int
+    kind: Literal["linear", "elementwise", "expression"]
+    function: Callable[..., Any] | None = None
+    parameters: tuple[str, ...] = ()
 
 
 class Formula:
@@ -158,7 +139,7 @@ class Formula:
         self.refused = refused
 
 
-class PythonFormula:
+class PythonFormula(NamedTuple):
     """A derivative written by a user, as passed to `register_autograd`.
 
     Attributes
@@ -175,19 +156,10 @@ class PythonFormula:
         Where the formula was registered, for error messages.
     """
 
-    __slots__ = ("backward", "operator", "setup_context", "where")
-
-    def __init__(
-        self,
-        operator: str,
-        backward: Callable[..., object],
-        setup_context: Callable[..., None] | None = None,
-        where: str = "",
-    ) -> None:
-        self.operator = operator
-        self.backward = backward
-        self.setup_context = setup_context
-        self.where = where
+    operator: str
+    backward: Callable[..., object]
+    setup_context: Callable[..., None] | None = None
+    where: str = ""
 
     @property
     def name(self) -> str:
