@@ -222,7 +222,7 @@ def _inside(found: InnerCalls, decision: Decision) -> InnerCalls:
     return InnerCalls(outer.calls, outer.unknown or found.unknown)
 
 
-def _operator_of(op: object, args: tuple[Any, ...], kwargs: dict[str, object]) -> Operator:
+def _operator_of(op: object, args: tuple[object, ...], kwargs: dict[str, object]) -> Operator:
     if isinstance(op, CustomOpDef):
         return op._operator
     if isinstance(op, OpOverload):

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from dovetail_kernel import DispatchKey
 
 from ..schema import FunctionSchema, parse_schema
 from ..sockets import OVERLOAD_FACTORY
 from .batching_rule import BatchingRule
-from .derivative_formula import Formula
+from .derivative_formula import Formula, PythonFormula
 from .fusion import Fusion
 from .kernels import ARRAY, FORMULA, Kernel
-
-if TYPE_CHECKING:
-    from .derivative_formula import PythonFormula
 
 
 class Defined(Protocol):

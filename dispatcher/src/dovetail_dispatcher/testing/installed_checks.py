@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..sockets import CHECKS
-
-if TYPE_CHECKING:
-    from .check import Check
+from .check import Check
 
 
 def checks() -> tuple[Check, ...]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import sys
 from threading import Condition, RLock, get_ident
 from types import FrameType
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .plugin_records import LoadedPlugin
+from .plugin_records import LoadedPlugin
 
 
 class LoadingThreads:

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..devices.backends import Backend, backend, has_backend
 from ..errors import PluginError, forget_distributions
 from ..fork_locks import call_in_child, held_over_fork
 from ..gc_pause import collection_paused
-from ..sockets import DEVICE_TYPES, KERNEL_TABLE, Socket
+from ..sockets import DEVICE_TYPES, KERNEL_TABLE, KernelTable, Socket
 from .entries import (
     BACKENDS,
     GROUPS,
@@ -31,9 +31,6 @@ from .installed_plugins import InstalledPlugins, same_distribution
 from .loading_threads import LoadingThreads
 from .plugin_hooks import PluginHooks, imported
 from .plugin_records import LoadedPlugin, PluginRecord
-
-if TYPE_CHECKING:
-    from ..sockets import KernelTable
 
 _loading: ContextVar[PluginEntry | None] = ContextVar("dovetail_loading_plugin", default=None)
 

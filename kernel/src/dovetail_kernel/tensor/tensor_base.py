@@ -4,7 +4,8 @@ the base library.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from ..devices.backends import Backend, backend_of_signature
 from ..devices.device import Device
@@ -17,16 +18,12 @@ from ..keys.interception import (
 from ..signature import DTYPE_MASK, GRAD, NORMAL, OVERRIDES, VIEW
 from ..sockets import AUTOGRAD, OVERRIDING_CLASS
 from ..types.dtype import BY_BIT, dtype
+from ..types.dtype import dtype as Dtype
 from .dataless import DatalessArray
 from .size import KNOWN_SIZES, Size, single_size, wrap_dim
 from .storage import Storage, share_storage
 from .unsupported_layouts import OtherKinds
 from .version import DETACHED, VersionCounter, WritableCounter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..types.dtype import dtype as Dtype
 
 
 class TensorBase(OtherKinds):

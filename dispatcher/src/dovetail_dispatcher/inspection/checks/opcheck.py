@@ -20,7 +20,7 @@ from ...calls.overloads import OpOverload, OpOverloadPacket
 from ...calls.plans.composition import argument_keys
 from ...interception.python_dispatch import TorchDispatchMode
 from ...registration.custom_op_definition import CustomOpDef
-from ...schema import FunctionSchema
+from ...schema import AliasInfo, FunctionSchema
 from ...sockets import BASE_OPERATORS
 from ...table import registry
 from ...table.base_operators import base_operator
@@ -348,7 +348,7 @@ def _content(tensor: TensorBase) -> Any:
     return tuple(tensor.shape), tensor.dtype, host.tobytes()
 
 
-def _may_alias(schema: FunctionSchema, argument_alias: Any, number: int) -> bool:
+def _may_alias(schema: FunctionSchema, argument_alias: AliasInfo | None, number: int) -> bool:
     own = schema.returns[number].alias_info
     if argument_alias is None or own is None:
         return False

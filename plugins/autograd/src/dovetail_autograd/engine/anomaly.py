@@ -7,15 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_kernel import Guard, TensorBase, warn_user
 from dovetail_kernel.keys import SettingGuard
 
+from ..graph.node import Node
 from ..graph.saved_extras import EXTRAS, TRACEBACK, anomaly_changed
-
-if TYPE_CHECKING:
-    from ..graph.node import Node
 
 _mode: ContextVar[tuple[bool, bool]] = ContextVar("dovetail_anomaly_mode", default=(False, True))
 

@@ -7,19 +7,16 @@ from __future__ import annotations
 import weakref
 from gc import get_objects
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dovetail_kernel import TensorBase
 from dovetail_kernel.fork_locks import call_in_child, renewed_after_fork
 from dovetail_kernel.signature import GRAD, VIEW
+from dovetail_kernel.typing import ShapedArray
 
 from .accumulate import AccumulateGrad
-
-if TYPE_CHECKING:
-    from dovetail_kernel.typing import ShapedArray
-
-    from .hooks import Hooks, NodeHooks
-    from .node import EdgeTuple, LeafEdge
+from .hooks import Hooks, NodeHooks
+from .node import EdgeTuple, LeafEdge
 
 UNSET: Final = object()
 """`AutogradMeta.grad_dtype` of a tensor whose gradients have its own dtype."""

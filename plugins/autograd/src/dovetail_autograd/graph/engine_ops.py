@@ -4,10 +4,12 @@ arrays where nothing could see the call.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_kernel import (
+    Backend,
     TensorBase,
     backend_of_signature,
     contiguous_format,
@@ -16,16 +18,11 @@ from dovetail_kernel import (
     state,
     wrap,
 )
+from dovetail_kernel import dtype as Dtype
 from dovetail_kernel.keys import NOT_PLAIN, PYTHON_DISPATCH
 from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
 from dovetail_kernel.tensor import detach_version
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from dovetail_kernel import Backend
-    from dovetail_kernel import dtype as Dtype
-    from dovetail_kernel.typing import NativeDtype
+from dovetail_kernel.typing import NativeDtype
 
 
 @cache

@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import TensorBase
 
+from .node import Node
 from .saved_tensor import check_unwritten, pack_saved
-
-if TYPE_CHECKING:
-    from .node import Node
 
 TRACEBACK: Final = "traceback_"
 """Key under which a node's `metadata` has the formatted stack of its recording, as in PyTorch."""

@@ -5,7 +5,7 @@ results rebuilt on demand.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from dovetail_kernel import (
     TensorBase,
@@ -21,9 +21,7 @@ from dovetail_kernel.tensor import DETACHED
 from . import engine_ops
 from .accumulate import AccumulateGrad
 from .autograd_meta import AutogradMeta
-
-if TYPE_CHECKING:
-    from .node import EdgeTuple, Node
+from .node import EdgeTuple, Node
 
 SECOND_TIME: Final = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "

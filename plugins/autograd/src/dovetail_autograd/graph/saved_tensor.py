@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from dovetail_dispatcher.calls import OF_NUMBER
 from dovetail_dispatcher.table import Saved
@@ -12,6 +11,7 @@ from dovetail_kernel.signature import NO_GRAD
 
 from . import engine_ops
 from .autograd_meta import gradient_edge
+from .node import Node
 from .saved_slots import (
     RELEASED,
     SECOND_TIME,
@@ -23,9 +23,6 @@ from .saved_slots import (
     raise_modified,
     rebuild,
 )
-
-if TYPE_CHECKING:
-    from .node import Node
 
 
 class SavedTensor:

@@ -4,8 +4,9 @@ its views.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_kernel import TensorBase, VersionCounter, dispatch_state, set_state, state
 from dovetail_kernel.keys import PYTHON_DISPATCH, inference_mode_off, known_state, without_python
@@ -17,9 +18,6 @@ from .flatten import flatten
 from .node import Node, next_sequence_nr
 from .saved_slots import SECOND_TIME, current_version
 from .view_memory import Place, viewed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class CreationMeta(Enum):

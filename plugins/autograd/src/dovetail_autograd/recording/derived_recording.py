@@ -4,7 +4,7 @@ a node behind it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dovetail_dispatcher.calls import (
     ArrayOf,
@@ -27,6 +27,7 @@ from dovetail_dispatcher.table import Formula, Saved
 from dovetail_kernel import DTYPES, backends_of_signature, bfloat16, float16
 from dovetail_kernel.keys import below_ad_inplace_or_view
 from dovetail_kernel.signature import DTYPE_MASK, INFERENCE, PYTHON_COMPLEX, PYTHON_SCALAR, VIEW
+from dovetail_kernel.typing import ShapedArray
 
 from ..graph.function_node import DIFFERENTIABLE
 from ..graph.saved_extras import needs_extras
@@ -52,9 +53,6 @@ from .saving import (
     SaveValue,
 )
 from .write_steps import CheckInplace, CopyBeforeWrite, RefuseGradient, marking_views
-
-if TYPE_CHECKING:
-    from dovetail_kernel.typing import ShapedArray
 
 COMPLEX: Final = PYTHON_COMPLEX | sum([each.bit for each in DTYPES if each.is_complex])
 """The bits of a call key that say that some number in the call is complex."""

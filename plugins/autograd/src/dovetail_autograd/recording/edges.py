@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from dovetail_dispatcher.calls import Around, Step, Value, argument_value
+from dovetail_dispatcher.calls import Around, Printer, Step, Value, argument_value
 from dovetail_dispatcher.record import Record
 from dovetail_dispatcher.schema import Argument
 from dovetail_kernel import TensorBase
@@ -16,9 +15,6 @@ from dovetail_kernel.signature import GRAD, PYTHON_SCALAR, VIEW
 
 from ..graph.autograd_meta import gradient_edge, leaf_edge
 from ..graph.node import EdgeTuple
-
-if TYPE_CHECKING:
-    from dovetail_dispatcher.calls import Printer
 
 
 class Edge(Record):

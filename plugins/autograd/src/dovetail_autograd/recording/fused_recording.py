@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dovetail_dispatcher import Kernel, NoArrayKernelError, Operator, kernel_namespace
 from dovetail_dispatcher.calls import (
@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls import (
     Composition,
     KernelCall,
     Operand,
+    Printer,
     RoutePlan,
     Signature,
     Step,
@@ -37,9 +38,6 @@ from .edges import Edge, find_edge
 from .fused_nodes import FusedSlots, fused_class, fused_slots, operator_of
 from .record_node import DescribeResults, RecordNode
 from .saving import SaveTensor, SaveValue
-
-if TYPE_CHECKING:
-    from dovetail_dispatcher.calls import Printer
 
 _INFERENCE_MODE: Final = inference_mode_on(0)
 

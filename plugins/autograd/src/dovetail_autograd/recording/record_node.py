@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from dovetail_dispatcher.calls import Expression, Operand, Step, Value
+from dovetail_dispatcher.calls import Expression, Operand, Printer, Step, Value
 from dovetail_kernel import Backend, TensorBase
 from dovetail_kernel.signature import DTYPE_MASK, GRAD
 
@@ -27,9 +27,6 @@ from ..graph.node import Node, next_sequence_nr
 from ..graph.saved_extras import recorded, recording_extras
 from ..graph.views import rebase_history
 from .edges import Edge, any_edge
-
-if TYPE_CHECKING:
-    from dovetail_dispatcher.calls import Printer
 
 NODE: Final = Value("node")
 """The node, in the steps that fill it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from dovetail_dispatcher import FunctionSchema
 from dovetail_dispatcher.calls import (
@@ -11,6 +11,7 @@ from dovetail_dispatcher.calls import (
     Expression,
     InState,
     Operand,
+    Printer,
     RoutePlan,
     Step,
     Value,
@@ -27,9 +28,6 @@ from ..graph.views import CreationMeta, view_meta
 from .edges import Edge, any_edge, find_edge
 from .record_node import NODE, AttachResult, RecordNode, TupleOf
 from .registered_nodes import node_class, unmark
-
-if TYPE_CHECKING:
-    from dovetail_dispatcher.calls import Printer
 
 _TENSORS: Final = Value("tensors")
 """The tensors among the results of a call, where there may be others or lists."""

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from dovetail_dispatcher.calls import Expression, Operand, Step, Value
+from dovetail_dispatcher.calls import Expression, Operand, Printer, Step, Value
 from dovetail_kernel import VersionCounter
 
 from ..graph.saved_slots import save_input, save_inputs, save_result, save_result_tensor
 from .record_node import NODE
-
-if TYPE_CHECKING:
-    from dovetail_dispatcher.calls import Printer
 
 _IDENTIFIER: Final = r"(?<![\w.])[A-Za-z_]\w*"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from dovetail_dispatcher import Operator
-from dovetail_dispatcher.calls import RoutePlan, Step, Value, argument_value, tensors_among
+from dovetail_dispatcher.calls import Printer, RoutePlan, Step, Value, argument_value, tensors_among
 from dovetail_kernel import TensorBase
 from dovetail_kernel.signature import GRAD
 
@@ -15,9 +15,6 @@ from ..graph.node import Node
 from ..graph.views import check_inplace, rebase_history
 from .edges import edge_of
 from .error_nodes import NotImplementedNode
-
-if TYPE_CHECKING:
-    from dovetail_dispatcher.calls import Printer
 
 _fallback_mode = "error"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_dispatcher import Operator
 from dovetail_dispatcher.calls import (
     Composition,
+    Printer,
     RoutePlan,
     Step,
     Value,
@@ -32,9 +33,6 @@ from ..graph.views import (
     view_of,
 )
 from .edges import Edge, any_edge, edge_of
-
-if TYPE_CHECKING:
-    from dovetail_dispatcher.calls import Printer
 
 
 class RefuseGradient(Step):

@@ -5,7 +5,6 @@ gradients, anomaly mode.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from dovetail_kernel import TensorBase, set_state, state
 from dovetail_kernel.keys import functions_as_they_are, interception
@@ -16,13 +15,11 @@ from ...graph.accumulate import AccumulateGrad, run_post_accumulate_hooks
 from ...graph.autograd_meta import meta_of
 from ...graph.flatten import flatten
 from ...graph.hooks import NodeHooks, run_node_hooks, run_tensor_hooks
+from ...graph.node import Node
 from .. import anomaly
+from ..tasks.graph_task import GraphTask
 from .own_gradients import own_tensors
 from .validate_gradient import conform_all
-
-if TYPE_CHECKING:
-    from ...graph.node import Node
-    from ..tasks.graph_task import GraphTask
 
 
 def evaluate(

@@ -5,17 +5,14 @@ inside.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from dovetail_dispatcher.inspection import record_node
 from dovetail_kernel import TensorBase
 
+from ...graph.accumulate import AccumulateGrad
+from ...graph.node import Node
+from ..tasks.graph_task import GraphTask
 from .evaluate import evaluate, run_leaf
-
-if TYPE_CHECKING:
-    from ...graph.accumulate import AccumulateGrad
-    from ...graph.node import Node
-    from ..tasks.graph_task import GraphTask
 
 
 def traced_evaluate(

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from ...graph.node import Node
+from ...graph.node import EdgeTuple, Node
 from ...recording.fused_nodes import split
-
-if TYPE_CHECKING:
-    from ...graph.node import EdgeTuple
 
 PRUNED: Final = 1 << 59
 """The least count of a node that is not to run: however many gradients come, it never becomes

@@ -5,18 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dovetail_kernel import TensorBase, set_state, state
 from dovetail_kernel.signature import NO_GRAD
 
+from ...graph.node import EdgeTuple, Node
+from .array_backend_of_task import ArraySide
 from .dependencies import PRUNED, count_gradients, leading_to, sources_of
 from .pending_arrays import ArraysAhead, as_waiting
 from .ready_queue import InputBuffer, ReadyQueue
-
-if TYPE_CHECKING:
-    from ...graph.node import EdgeTuple, Node
-    from .array_backend_of_task import ArraySide
 
 
 class ExecInfo(NamedTuple):

@@ -5,16 +5,12 @@ ready, nodes that are not, and how many gradients these still get.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from ...graph.node import Node
-from .array_backend_of_task import as_tensors
+from ...graph.node import EdgeTuple, Node
+from .array_backend_of_task import ArraySide, as_tensors
 from .dependencies import count_gradients
 from .ready_queue import InputBuffer, ReadyQueue
-
-if TYPE_CHECKING:
-    from ...graph.node import EdgeTuple
-    from .array_backend_of_task import ArraySide
 
 ArraysAhead: TypeAlias = (
     "tuple[dict[Node, Any], dict[Node, Any], Node | None, Any, Node | None, Any, "

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dovetail_dispatcher import Operator
 from dovetail_kernel import TensorBase, backend_of_signature, share_storage, share_version, wrap
 from dovetail_kernel.keys import PYTHON_DISPATCH
 from dovetail_kernel.signature import GRAD, WRAPPED_BIT
@@ -13,11 +14,7 @@ from ...engine.active_levels import framed
 from ...graph.autograd_meta import gradient_edge
 from ...graph.engine_ops import filled_like, operator, with_strides
 from ..wrapped.arrays import BatchedArray, WrappedArray
-
-if TYPE_CHECKING:
-    from dovetail_dispatcher import Operator
-
-    from ..wrapped.levels import Level
+from ..wrapped.levels import Level
 
 
 class DualArray(WrappedArray):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dovetail_kernel import TensorBase, set_state, state
 from dovetail_kernel.signature import NO_GRAD
 
@@ -11,6 +9,7 @@ from ...graph.engine_ops import extent_of, filled_like, has_memory, operator
 from ...graph.view_memory import Place, viewed
 from ...graph.views import may_overlap_itself, view_meta
 from ..wrapped.arrays import is_wrapped
+from ..wrapped.levels import Level
 from ..wrapped.written_tensors import (
     InGraph,
     moved_out,
@@ -20,9 +19,6 @@ from ..wrapped.written_tensors import (
     views_of,
 )
 from .duals import DualArray, batches
-
-if TYPE_CHECKING:
-    from ..wrapped.levels import Level
 
 
 def write_dual(level: Level, tensor: TensorBase, tangent: TensorBase, before: InGraph) -> None:

@@ -5,8 +5,9 @@ trick.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dovetail_dispatcher import OpOverload
 from dovetail_dispatcher.table import Formula, PythonFormula
 from dovetail_kernel import TensorBase, dispatch_state, set_state, state
 from dovetail_kernel.keys import AUTOGRAD_KEYS
@@ -17,13 +18,9 @@ from ...engine.node_runs.validate_gradient import conform_tensor
 from ...graph.engine_ops import filled_like
 from ...graph.flatten import flatten
 from ...graph.function_node import DIFFERENTIABLE
+from ...graph.node import Node
 from ..wrapped.wrapped_calls import map_tensors
 from .duals import cut, is_tracked
-
-if TYPE_CHECKING:
-    from dovetail_dispatcher import OpOverload
-
-    from ...graph.node import Node
 
 
 def tangents_by_transposing(

@@ -8,18 +8,13 @@ the number as well. What has no number, or a lower one, is captured.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dovetail_dispatcher import Operator
-from dovetail_dispatcher.calls import RoutePlan, Step, Value, argument_value
+from dovetail_dispatcher.calls import Printer, RoutePlan, Step, Value, argument_value
 from dovetail_dispatcher.schema import TENSOR, TENSOR_LIST
 from dovetail_kernel import TensorBase, share_version
 from dovetail_kernel.tensor import InputCounter, InsideCounter
 
 from ...engine.active_levels import refuse_captured
-
-if TYPE_CHECKING:
-    from dovetail_dispatcher.calls import Printer
 
 
 class RefuseCaptured(Step):
