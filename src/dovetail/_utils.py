@@ -15,7 +15,7 @@ from dovetail_kernel import Device, DeviceLike
 from dovetail_kernel import dtype as Dtype
 
 from . import cuda
-from .names.missing import names_of as _names_of
+from .names.missing import serve_names as _serve_names
 
 __all__ = ["classproperty"]
 
@@ -220,5 +220,4 @@ def _rebuild_tensor_v2(
     return made
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import typing as _typing
 from collections.abc import Callable
 from typing import Any
 
 from .func import vmap
-from .names.missing import names_of as _names_of
+from .names.missing import serve_names as _serve_names
 
 __all__ = ["vmap"]
 
@@ -22,5 +21,4 @@ def _vmap(
     return vmap(func, in_dims, out_dims)
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__, remedy="Use dovetail.func.vmap.")
+_serve_names(__name__, remedy="Use dovetail.func.vmap.")

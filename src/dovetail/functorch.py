@@ -15,7 +15,7 @@ from dovetail_aten import Tensor as _Tensor
 from dovetail_kernel import warn_user as _warn_user
 
 from . import func as _func
-from .names.missing import names_of as _names_of
+from .names.missing import serve_names as _serve_names
 from .nn import Module as _Module
 
 __all__ = [
@@ -235,5 +235,4 @@ def combine_state_for_ensemble(
     return function, detached, tuple(buffers.values())
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

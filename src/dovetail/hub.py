@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from .names.missing import names_of as _names_of
+from .names.missing import serve_names as _serve_names
 
 __all__ = [
     "HASH_REGEX",
@@ -203,5 +203,4 @@ def _refuse(what: str) -> NoReturn:
     )
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__, elsewhere={"urlparse": "urllib.parse"})
+_serve_names(__name__, elsewhere={"urlparse": "urllib.parse"})

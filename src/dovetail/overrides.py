@@ -3,7 +3,6 @@ be overridden.
 """
 
 import inspect as _inspect
-import typing as _typing
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache as _cache
@@ -31,7 +30,7 @@ from dovetail_dispatcher import (
 from dovetail_dispatcher._C import _pop_torch_function_stack, _push_on_torch_function_stack
 from dovetail_kernel import defining_module
 
-from .names.missing import names_of as _names_of
+from .names.missing import serve_names as _serve_names
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -200,5 +199,4 @@ def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
     return list(function_modes.modes)
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

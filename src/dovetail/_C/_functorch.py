@@ -1,11 +1,9 @@
 """What programs ask of the tensors inside of transforms."""
 
-import typing as _typing
-
 from dovetail_aten import Tensor
 from dovetail_kernel import wrapped_backend
 
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 
 __all__ = ["get_unwrapped", "is_batchedtensor", "is_functorch_wrapped_tensor"]
 
@@ -28,5 +26,4 @@ def get_unwrapped(tensor: Tensor) -> Tensor:
     return inside
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import typing as _typing
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Final
 
 from ..compiler import allow_in_graph, disable, is_compiling, reset, uncompiled
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 
 __all__ = [
     "allow_in_graph",
@@ -62,10 +61,9 @@ def optimize(*arguments: Any, **options: Any) -> Any:
     return uncompiled
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(
-        __name__,
-        ("eval_frame", "utils"),
-        {"OptimizedModule": f"{__name__}.eval_frame"},
-        remedy="Nothing is compiled.",
-    )
+_serve_names(
+    __name__,
+    ("eval_frame", "utils"),
+    {"OptimizedModule": f"{__name__}.eval_frame"},
+    remedy="Nothing is compiled.",
+)

@@ -1,10 +1,9 @@
 """What programs ask of PyTorch's compiler; nothing is compiled."""
 
-import typing as _typing
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 
 __all__ = ["disable_cache_limit", "is_compile_supported"]
 
@@ -20,5 +19,4 @@ def is_compile_supported(device_type: str) -> bool:
     return False
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__, remedy="Nothing is compiled.")
+_serve_names(__name__, remedy="Nothing is compiled.")

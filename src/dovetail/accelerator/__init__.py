@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import typing as _typing
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from dovetail_kernel import Device, DeviceLike
 
 from .. import cuda
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 
 __all__ = [
     "current_accelerator",
@@ -163,5 +162,4 @@ class device_index:
         self._block.__exit__(*error)
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

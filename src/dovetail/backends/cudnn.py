@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import typing as _typing
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 
 __all__ = ["flags", "is_acceptable", "is_available", "set_flags", "version"]
 
@@ -66,5 +65,4 @@ def flags(
         globals().update(zip(_SWITCHES, before, strict=True))
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

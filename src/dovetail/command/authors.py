@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from .common import AsJson, UsageError, failures, print_json, words
+from dovetail_aten.codegen import Build
 
-if TYPE_CHECKING:
-    from dovetail_aten.codegen import Build
+from .common import AsJson, UsageError, failures, print_json, words
 
 
 def new(

@@ -6,14 +6,13 @@ notice.
 
 from __future__ import annotations
 
-import typing as _typing
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from dovetail_kernel import warn_user
 
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 
 __all__ = [
     "allow_in_graph",
@@ -118,5 +117,4 @@ def cudagraph_mark_step_begin() -> None:
     """Do nothing: nothing was compiled."""
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

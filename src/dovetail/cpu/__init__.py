@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_kernel import DeviceLike
 
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 
 __all__ = [
     "Event",
@@ -103,5 +103,5 @@ def stream(stream: Stream | None) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-if not TYPE_CHECKING:  # it needs the operators' autocast, which few programs do
-    __getattr__ = _names_of(__name__, ("amp",))
+# `amp` needs the operators' autocast, which few programs do.
+_serve_names(__name__, ("amp",))

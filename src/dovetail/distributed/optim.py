@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as _typing
 
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 from . import _refusal
 
 __all__ = ["ZeroRedundancyOptimizer"]
@@ -23,5 +23,4 @@ class ZeroRedundancyOptimizer:
         raise _refusal("optim.ZeroRedundancyOptimizer")
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

@@ -1,8 +1,6 @@
 """``torch.distributed.rpc`` of a build without it: processes do not call each other's functions."""
 
-import typing as _typing
-
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 
 __all__ = ["is_available"]
 
@@ -12,5 +10,4 @@ def is_available() -> bool:
     return False
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from ..nn.modules.batchnorm import _BatchNorm
+from ..nn.modules.module import Module
 from ..nn.utils.stateless import _functional_call
-
-if TYPE_CHECKING:
-    from ..nn.modules.module import Module
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import typing as _typing
 from collections.abc import Callable, Sequence
 from threading import Condition
 from typing import Any, Generic, TypeVar
 
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
@@ -182,5 +181,4 @@ def wait_all(futures: Sequence[Future[object]]) -> list[Any]:
     return [each.value() for each in collect_all(futures).wait()]
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

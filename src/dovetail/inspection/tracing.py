@@ -5,14 +5,13 @@ tree.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.tree import Tree
 
 from dovetail_dispatcher import Observer, Span, Trace
 
 from .runs.recording import HashObserver
-
-if TYPE_CHECKING:
-    from rich.tree import Tree
 
 
 class tracing(Trace):

@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 
 from ..compiler import uncompiled
 from ..futures import Future
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 from .recording import TracerWarning, is_tracing
 from .refusals import no_graph
 
@@ -213,17 +213,16 @@ def optimize_for_inference(mod: object, *arguments: Any, **options: Any) -> NoRe
     no_graph("optimize_for_inference")
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(
-        __name__,
-        elsewhere={
-            name: f"{__name__}.{module}"
-            for module, names in {
-                "script_classes": """CompilationUnit RecursiveScriptModule ScriptFunction
-                    ScriptModule""",
-                "traced": """TopLevelTracedModule TracedFunction TracingCheckError trace
-                    trace_module""",
-            }.items()
-            for name in names.split()
-        },
-    )
+_serve_names(
+    __name__,
+    elsewhere={
+        name: f"{__name__}.{module}"
+        for module, names in {
+            "script_classes": """CompilationUnit RecursiveScriptModule ScriptFunction
+                ScriptModule""",
+            "traced": """TopLevelTracedModule TracedFunction TracingCheckError trace
+                trace_module""",
+        }.items()
+        for name in names.split()
+    },
+)

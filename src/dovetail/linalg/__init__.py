@@ -7,15 +7,12 @@ with raises `LinAlgError`; functions whose names end in ``_ex`` return LAPACK's 
 instead.
 """
 
-import typing as _typing
-
 from dovetail_aten import linalg as _linalg
 from dovetail_aten.linalg import *  # noqa: F403
 
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 
 __all__: list[str] = []
 __all__ += _linalg.__all__
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__, prefix="linalg_")
+_serve_names(__name__, prefix="linalg_")

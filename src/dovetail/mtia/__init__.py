@@ -1,8 +1,6 @@
 """MTIA, as ``torch.mtia``: there is no backend for it, so it is reported as unavailable."""
 
-import typing as _typing
-
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 
 __all__ = ["device_count", "is_available"]
 
@@ -17,5 +15,4 @@ def device_count() -> int:
     return 0
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

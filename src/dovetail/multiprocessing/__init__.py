@@ -13,7 +13,7 @@ import typing as _typing
 from multiprocessing import *  # noqa: F403
 from multiprocessing import reducer as reducer
 
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 from . import reductions
 from .sharing_strategies import (
     get_all_sharing_strategies,
@@ -48,5 +48,4 @@ if not _typing.TYPE_CHECKING:
     ]
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

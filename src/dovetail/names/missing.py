@@ -161,6 +161,28 @@ def names_of(
     return attribute_of_module
 
 
+def serve_names(
+    module: str,
+    submodules: Collection[str] = (),
+    elsewhere: Mapping[str, str] = {},
+    remedy: str = "",
+    *,
+    prefix: str = "",
+) -> None:
+    """Give a public module the ``__getattr__`` that `names_of` makes, at the end of the module.
+
+    A type checker does not see it there, and so does not take any name for one of the module's.
+
+    Parameters
+    ----------
+    module, submodules, elsewhere, remedy, prefix
+        As for `names_of`.
+    """
+    vars(sys.modules[module])["__getattr__"] = names_of(
+        module, submodules, elsewhere, remedy, prefix=prefix
+    )
+
+
 _HERE: Final = __name__.partition(".")[0]
 
 
@@ -187,7 +209,7 @@ class _AbsentModules:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        vars(module)["__getattr__"] = names_of(module.__name__)
+        serve_names(module.__name__)
 
 
 def _is_only_asked() -> bool:

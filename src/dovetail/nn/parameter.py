@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_kernel import Device, disabled_torch_function_impl, dtype
 
-from ..names.missing import names_of
+from ..names.missing import serve_names
 
 __all__ = [
     "Buffer",
@@ -228,11 +228,8 @@ def type_name(value: object) -> str:
 # classes that do.
 UninitializedBuffer: Any
 UninitializedParameter: Any
-if not TYPE_CHECKING:
-    __getattr__ = names_of(
-        __name__,
-        (),
-        dict.fromkeys(
-            ("UninitializedBuffer", "UninitializedParameter"), "dovetail.nn.uninitialized"
-        ),
-    )
+serve_names(
+    __name__,
+    (),
+    dict.fromkeys(("UninitializedBuffer", "UninitializedParameter"), "dovetail.nn.uninitialized"),
+)

@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 
 __all__ = ["is_in_onnx_export", "register_custom_op_symbolic"]
 
@@ -18,9 +18,8 @@ def register_custom_op_symbolic(
     """Do nothing: export is not supported."""
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(
-        __name__,
-        ("symbolic_helper",),
-        remedy="A graph cannot be exported. Save the state_dict with dovetail.save.",
-    )
+_serve_names(
+    __name__,
+    ("symbolic_helper",),
+    remedy="A graph cannot be exported. Save the state_dict with dovetail.save.",
+)

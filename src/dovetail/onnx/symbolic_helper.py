@@ -1,10 +1,9 @@
 """The decorator for ONNX symbolic functions, which are never called: export is not supported."""
 
-import typing as _typing
 from collections.abc import Callable
 from typing import Any
 
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 
 __all__ = ["parse_args"]
 
@@ -18,5 +17,4 @@ def _same(function: Callable[..., object]) -> Any:
     return function
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

@@ -24,7 +24,6 @@ range.
 from __future__ import annotations
 
 import math
-import typing as _typing
 from collections.abc import Callable, Iterable
 from typing import Any, TypedDict, Unpack
 
@@ -32,7 +31,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor, shown_plainly
 from dovetail_kernel import float32, float64, get_default_dtype, strided
 
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 
 __all__ = [
     "bartlett",
@@ -221,5 +220,4 @@ for _name in __all__:
         globals()[_name]
     )
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

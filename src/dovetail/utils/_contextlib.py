@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import typing as _typing
 from collections.abc import Callable
 from typing import Any, Self
 
 from dovetail_autograd import decorate
 
-from ..names.missing import names_of as _names_of
+from ..names.missing import serve_names as _serve_names
 
 __all__: list[str] = []
 
@@ -42,5 +41,4 @@ class _NoParamDecoratorContextManager(_DecoratorContextManager):
         return made if orig_func is None else made(orig_func)
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

@@ -4,12 +4,9 @@ work together: every name of it says that there are none.
 
 from __future__ import annotations
 
-import typing as _typing
-
-from ...names.missing import names_of as _names_of
+from ...names.missing import serve_names as _serve_names
 from .. import _REMEDY
 
 __all__: list[str] = []
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__, remedy=_REMEDY)
+_serve_names(__name__, remedy=_REMEDY)

@@ -1,7 +1,7 @@
 """The path of the modules in it, passes over graphs."""
 
-from ...names.missing import names_of as _names_of
+from ...names.missing import serve_names as _serve_names
 
 __all__ = ["shape_prop"]
 
-__getattr__ = _names_of(__name__, __all__)
+_serve_names(__name__, __all__)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import base64
 import zlib
 from textwrap import indent
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from dovetail_dispatcher import _C, python_text
 
+from .parting import Parting
 from .recording import values_in
 from .settings import Settings
 from .values import Value
-
-if TYPE_CHECKING:
-    from .parting import Parting
 
 _SPELT: Final = 64
 """Tensors of more elements stand in the program as compressed bytes."""

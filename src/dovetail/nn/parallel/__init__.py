@@ -6,7 +6,7 @@ May import `module` of `nn`.
 
 import typing as _typing
 
-from ...names.missing import names_of as _names_of
+from ...names.missing import serve_names as _serve_names
 from .data_parallel import DataParallel, data_parallel
 
 if _typing.TYPE_CHECKING:
@@ -14,13 +14,12 @@ if _typing.TYPE_CHECKING:
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(
-        __name__,
-        ("distributed", "scatter_gather"),
-        {
-            "DistributedDataParallel": "dovetail.nn.parallel.distributed",
-            "gather": "dovetail.nn.parallel.scatter_gather",
-            "scatter": "dovetail.nn.parallel.scatter_gather",
-        },
-    )
+_serve_names(
+    __name__,
+    ("distributed", "scatter_gather"),
+    {
+        "DistributedDataParallel": "dovetail.nn.parallel.distributed",
+        "gather": "dovetail.nn.parallel.scatter_gather",
+        "scatter": "dovetail.nn.parallel.scatter_gather",
+    },
+)

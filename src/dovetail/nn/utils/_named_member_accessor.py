@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import typing as _typing
 from typing import Any, Final
 
 from dovetail_aten import Tensor
 
-from ...names.missing import names_of as _names_of
+from ...names.missing import serve_names as _serve_names
 from ..modules.module import Module
 
 __all__: list[str] = []
@@ -62,5 +61,4 @@ def swap_tensor(module: Module, name: str, tensor: object, allow_missing: bool =
     return found
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+_serve_names(__name__)

@@ -5,14 +5,13 @@ module's hooks.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten import Tensor
 from dovetail_autograd import Function, is_grad_enabled
 from dovetail_kernel import warn_user
 
-if TYPE_CHECKING:
-    from .module_class import Module
+from .module_class import Module
 
 Gradients = tuple[Any, ...]
 
