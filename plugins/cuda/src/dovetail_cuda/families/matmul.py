@@ -12,7 +12,7 @@ import numpy as np
 from cupy_backends.cuda.api import runtime
 from cupy_backends.cuda.libs import cublas
 
-from dovetail_aten.families import MatrixProducts
+from dovetail_aten.families import MatrixProducts, check_bmm, check_mm
 from dovetail_aten.kernel_support import check_expandable, rounds_once
 from dovetail_aten.typing import Array
 
@@ -38,15 +38,15 @@ class HalfProducts(MatrixProducts):
     @rounds_once
     def addmm(self, x: Any, mat1: Any, mat2: Array, *, beta: object = 1, alpha: object = 1) -> Any:
         """Return ``beta * x + alpha * (mat1 @ mat2)``."""
-        self._check_matrices(mat1, mat2)
+        check_mm(mat1, mat2, self.dtypes)
         return self._added(MatrixProducts.addmm, x, mat1, mat2, beta, alpha)
 
     @rounds_once
     def baddbmm(
-        self, x: Array, batch1: object, batch2: object, *, beta: object = 1, alpha: object = 1
+        self, x: Array, batch1: Array, batch2: Array, *, beta: object = 1, alpha: object = 1
     ) -> Any:
         """Return ``beta * x + alpha * (batch1 @ batch2)`` for batches of matrices."""
-        self._check_batches(batch1, batch2)
+        check_bmm(batch1, batch2, self.dtypes)
         return self._added(MatrixProducts.baddbmm, x, batch1, batch2, beta, alpha)
 
     def _added(self, general: Any, x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
