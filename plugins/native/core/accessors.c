@@ -206,6 +206,9 @@ read_attribute(const module_state *state, accessor which, PyObject *const *args,
     if (which == ACCESSOR___getitem__) {
         return item_of_size(args, count);
     }
+    if (which >= ACCESSOR_tensor && which <= ACCESSOR_from_numpy) {
+        return tensor_of_data(state, which, args, count);
+    }
     int is_setter = which == ACCESSOR_set_requires_grad;
     int most = 1 + (which == ACCESSOR_size || which == ACCESSOR_requires_grad_ || is_setter);
     if (tensor == NULL || Py_TYPE(tensor) != state->tensor_type || count > most ||
@@ -260,6 +263,9 @@ read_attribute(const module_state *state, accessor which, PyObject *const *args,
     case ACCESSOR_data:
         return data_of(state, tensor, slot, signature);
     case ACCESSOR___getitem__:
+    case ACCESSOR_tensor:
+    case ACCESSOR_as_tensor:
+    case ACCESSOR_from_numpy:
     case ACCESSOR___enter__:
     case ACCESSOR___exit__:
     case ACCESSOR_COUNT:
@@ -268,18 +274,28 @@ read_attribute(const module_state *state, accessor which, PyObject *const *args,
     return NULL;
 }
 
-/* set_attributes(KNOWN_SIZES, BY_BIT as a dict, share_storage, CPU_BIT, DTYPE_MASK, GRAD, VIEW,
- * NORMAL, NO_GRAD, the state of inference mode) */
+/* set_attributes(KNOWN_SIZES, BY_BIT as a dict, bits by the numbers of NumPy's types, share_storage,
+ * (CPU_BIT, DTYPE_MASK, GRAD, VIEW, NORMAL, INFERENCE, ZERO_DIM, NO_GRAD, the state of inference
+ * mode)) */
 PyObject *
 set_attributes(PyObject *module, PyObject *args)
 {
     module_state *state = PyModule_GetState(module);
-    PyObject *sizes, *dtypes, *share, *bit, *dtype;
+    PyObject *sizes, *dtypes, *types, *share, *bit, *dtype, *type;
     if (!PyArg_ParseTuple(
-            args, "O!O!OLLLLLLL:set_attributes", &PyDict_Type, &sizes, &PyDict_Type, &dtypes,
-            &share, &state->cpu_bit, &state->dtype_mask, &state->grad_bit, &state->view_bit,
-            &state->normal_bit, &state->quiet_state, &state->inference_state)) {
+            args, "O!O!O!O(LLLLLLLLL):set_attributes", &PyDict_Type, &sizes, &PyDict_Type, &dtypes,
+            &PyDict_Type, &types, &share, &state->cpu_bit, &state->dtype_mask, &state->grad_bit,
+            &state->view_bit, &state->normal_bit, &state->inference_bit, &state->zero_dim_bit,
+            &state->quiet_state, &state->inference_state)) {
         return NULL;
+    }
+    for (Py_ssize_t at = 0; PyDict_Next(types, &at, &type, &bit);) {
+        long number = PyLong_AsLong(type);
+        long long value = PyLong_AsLongLong(bit);
+        if (number < 0 || number >= NPY_NTYPES_LEGACY || value <= 0) {
+            return PyErr_Format(PyExc_ValueError, "a type of NumPy: %R, %R", type, bit);
+        }
+        state->bit_of_type[number] = value;
     }
     for (Py_ssize_t at = 0; PyDict_Next(dtypes, &at, &bit, &dtype);) {
         long long value = PyLong_AsLongLong(bit);

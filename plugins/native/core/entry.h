@@ -51,12 +51,13 @@ typedef struct {
     parameter *parameters;
 } call_form;
 
-/* Attributes and methods of tensors, the item of a Size, and methods of guards, by their names.
+/* Attributes and methods of tensors, the item of a Size, functions that make tensors of data, and
+ * methods of guards, by their names.
  * Those from requires_grad_ on may depend on inference mode. */
 #define ACCESSORS(X) \
     X(shape) X(size) X(stride) X(dim) X(ndim) X(numel) X(dtype) X(device) X(is_contiguous) \
     X(data_ptr) X(tolist) X(requires_grad) X(requires_grad_) X(set_requires_grad) X(grad) \
-    X(data) X(__getitem__) X(__enter__) X(__exit__)
+    X(data) X(__getitem__) X(tensor) X(as_tensor) X(from_numpy) X(__enter__) X(__exit__)
 
 typedef enum {
 #define NUMBER_OF(name) ACCESSOR_##name,
@@ -85,6 +86,14 @@ PyObject *read_attribute(
 /* guards.c. None; NULL without an exception for what the Python method has to say. */
 PyObject *enter_guard(const module_state *state, PyObject *guard);
 PyObject *leave_guard(const module_state *state, PyObject *guard);
+
+/* data.c. A new tensor of the argument of a call; NULL as `read_attribute`. */
+PyObject *tensor_of_data(
+    const module_state *state, accessor which, PyObject *const *args, Py_ssize_t count);
+
+/* entry_form.c. What a route gets where nothing was chosen for DTYPE or DEVICE, a borrowed reference:
+ * classes hold both for good. NULL where the Python function has to say, or with an exception. */
+PyObject *default_of(const module_state *state, parameter_kind kind);
 
 /* entry_form.c. A new form, or NULL with an exception. */
 call_form *read_form(PyObject *source);

@@ -243,9 +243,7 @@ number_of_scalar(const module_state *state, const parameter *each, PyObject *val
     return PyObject_CallMethodNoArgs(value, state->str_item);
 }
 
-/* What a route gets where nothing was chosen for DTYPE or DEVICE, a borrowed reference: classes hold
- * both for good. NULL where the Python function has to say, or with an exception. */
-static PyObject *
+PyObject *
 default_of(const module_state *state, parameter_kind kind)
 {
     if (kind == PARAMETER_DTYPE) {

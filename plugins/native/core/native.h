@@ -107,7 +107,9 @@ typedef struct {
     Py_ssize_t leaf_array_type, leaf_lock, leaf_meta, leaf_signature, leaf_strides;
     long runs_in_python; /* of a class of nodes, before its formula becomes a program */
     /* Bits of signatures, and the dispatch states but 0 without modes: set_attributes. */
-    long long cpu_bit, dtype_mask, grad_bit, view_bit, normal_bit, quiet_state, inference_state;
+    long long cpu_bit, dtype_mask, grad_bit, view_bit, normal_bit, inference_bit, zero_dim_bit;
+    long long quiet_state, inference_state;
+    long long bit_of_type[NPY_NTYPES_LEGACY]; /* by the number of a type of NumPy's own */
     PyObject *dtype_by_bit[64]; /* held by `dtypes` */
     /* Offsets of slots: set_guard. */
     Py_ssize_t guard_transition, guard_previous;

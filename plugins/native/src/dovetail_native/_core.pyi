@@ -46,14 +46,9 @@ def set_classes(
 def set_attributes(
     known_sizes: dict[tuple[int, ...], Any],
     dtypes: dict[int, Any],
+    types: dict[int, int],
     share_storage: Callable[[Any], Any],
-    cpu: int,
-    dtype_mask: int,
-    grad: int,
-    view: int,
-    normal: int,
-    no_grad: int,
-    inference: int,
+    bits: tuple[int, ...],
     /,
 ) -> None: ...
 def set_guard(guard: type, state: ContextVar[int], /) -> None: ...

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy
+
 from dovetail_kernel import (
     Device,
     TensorBase,
     VersionCounter,
+    bfloat16,
     get_default_dtype,
     share_storage,
     tensor_class,
@@ -19,12 +22,14 @@ from dovetail_kernel.signature import (
     CPU_BIT,
     DTYPE_MASK,
     GRAD,
+    INFERENCE,
     NO_GRAD,
     NORMAL,
     OVERRIDES,
     SCALAR_BITS,
     VIEW,
     WRAPPED_BIT,
+    ZERO_DIM,
 )
 from dovetail_kernel.sockets import DEFAULT_DTYPE
 from dovetail_kernel.tensor import KNOWN_SIZES
@@ -46,8 +51,13 @@ def tell_classes() -> None:
         set_default_dtype(get_default_dtype())
     if _told is not tensor_class():
         set_classes(TensorBase, tensor_class(), VersionCounter, STATE, SCALAR_BITS)
-        bits = (CPU_BIT, DTYPE_MASK, GRAD, VIEW, NORMAL, NO_GRAD, inference_mode_on[0])
-        set_attributes(KNOWN_SIZES, dict(BY_BIT), share_storage, *bits)
+        bits = (CPU_BIT, DTYPE_MASK, GRAD, VIEW, NORMAL, INFERENCE, ZERO_DIM, NO_GRAD)
+        types: dict[int, int] = {
+            numpy.dtype(each.name).num: bit for bit, each in BY_BIT.items() if each is not bfloat16
+        }
+        set_attributes(
+            KNOWN_SIZES, dict(BY_BIT), types, share_storage, (*bits, inference_mode_on[0])
+        )
         _told = tensor_class()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from inspect import CO_VARARGS
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 from dovetail_dispatcher import Operator
 from dovetail_dispatcher.calls import EntryForm, Parameter, form_of
@@ -14,6 +14,7 @@ from dovetail_dispatcher.missing import MISSING
 from dovetail_dispatcher.sockets import COMPILED_ENTRY
 from dovetail_dispatcher.table import registry
 
+from ..backend.devices import ready_backend
 from ..templates.docstrings import document
 from ..templates.python_function import python_schema, result_type, returns_list
 from .compile_on_first_call import complete_choice
@@ -29,6 +30,8 @@ _OF_FACTORIES: Final = {
     "pin_memory": "DEFAULT",
 }
 """What entries of factories take, by parameters of schemas."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 Arrangement = Callable[[tuple[type, ...]], tuple[tuple[Any, ...], Any]]
 """Returns, for the classes of the positional arguments of a factory, the arguments of the schema
@@ -202,9 +205,28 @@ def scalar_entry(
     return lambda method: COMPILED_ENTRY.plug(method, form)
 
 
-def attribute_entry(name: str) -> Callable[[Callable[..., Any]], Any]:
+def attribute_entry(name: str) -> Callable[[Function], Function]:
     """Return a decorator of the getter of an attribute of tensors that compiled code knows."""
-    return lambda getter: COMPILED_ENTRY.plug(getter, lambda text: name)
+
+    def decorate(function: Function) -> Function:
+        return cast(Function, COMPILED_ENTRY.plug(function, lambda text: name))
+
+    return decorate
+
+
+def data_entry(function: Function) -> Function:
+    """Return the compiled entry before a function that makes tensors of data on the cpu, whose
+    backend is loaded first; without one, all calls are the function's.
+    """
+
+    def name(text: FunctionType) -> str | None:
+        try:
+            ready_backend("cpu")
+        except (RuntimeError, AssertionError):
+            return None
+        return text.__name__
+
+    return cast(Function, COMPILED_ENTRY.plug(function, name))
 
 
 def indexing_entry(*operators: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:

@@ -31,6 +31,7 @@ from dovetail_kernel.types import FLOAT
 
 from ...backend.devices import as_device, backend_for, ready_backend
 from ...backend.pinned_memory import check_pinning
+from ...calling.compiled_entries import data_entry
 from ...typing import Tensor
 from .dtype_arguments import as_dtype
 from .host_arrays import from_host, is_device_array, is_host_array, share_host
@@ -52,6 +53,7 @@ _EXACT = {int: int64, bool: bool_}
 """The dtypes that numbers become which are the same in every program."""
 
 
+@data_entry
 def tensor(
     data: Any,
     *,
@@ -120,6 +122,7 @@ def tensor(
     return result
 
 
+@data_entry
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """Return `data` as a tensor, sharing memory and the autograd graph if dtype and device allow
     it.
@@ -149,6 +152,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return result
 
 
+@data_entry
 def from_numpy(ndarray: object) -> Tensor:
     """Return a tensor that shares the memory of a NumPy array.
 
