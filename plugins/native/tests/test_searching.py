@@ -22,7 +22,8 @@ pytestmark = [
     pytest.mark.cpu_only(reason="the kernels are those of the cpu"),
 ]
 
-SHAPES = ((), (1,), (7,), (0,), (2, 3), (4, 1), (3, 1, 2), (0, 3), (2, 3, 4), (2, 65))
+SHAPES = ((), (1,), (7,), (0,), (2, 3), (4, 1), (3, 1, 2), (0, 3), (2, 3, 4))
+SHAPES += ((2, 65), (2, 300), (3, 900))
 DTYPES = ("f4", "f8", "i8", "i4", "u1", "?")
 TRIALS = 12
 
@@ -48,6 +49,10 @@ def searched(x: Any, drawn: random.Random) -> tuple[list[Any], dict[str, Any]]:
 ARGUMENTS: dict[str, Callable[[Any, random.Random], tuple[list[Any], dict[str, Any]]]] = {
     "topk": lambda x, d: (
         [x, d.randrange(-1, 5), d.randrange(-x.ndim - 1, x.ndim + 1), d.random() < 0.5],
+        {},
+    ),
+    "sort": lambda x, d: (
+        [x, *d.choice(([], [d.randrange(-x.ndim - 1, x.ndim + 1), d.random() < 0.5]))],
         {},
     ),
     "nonzero": lambda x, d: ([x], {}),
