@@ -11,7 +11,7 @@ from . import constraints
 from .cauchy import Cauchy
 from .symmetric_halves import LOG_2, SymmetricHalf
 from .transforms import AbsTransform
-from .utils import validated
+from .utils import attribute, validated
 
 __all__ = ["HalfCauchy"]
 
@@ -22,6 +22,7 @@ class HalfCauchy(SymmetricHalf):
     arg_constraints = {"scale": constraints.positive}  # noqa: RUF012
     support = constraints.nonnegative
     has_rsample = True
+    variance: Tensor = attribute("base_dist.variance", "Infinity.")
 
     def __init__(self, scale: object, validate_args: bool | None = None) -> None:
         super().__init__(
@@ -34,11 +35,6 @@ class HalfCauchy(SymmetricHalf):
         return aten.full(
             self._extended_shape(), inf, dtype=self.scale.dtype, device=self.scale.device
         )
-
-    @property
-    def variance(self) -> Tensor:
-        """Infinity."""
-        return self.base_dist.variance
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from . import constraints
 from .gamma import Gamma
 from .transformed_distribution import TransformedDistribution
 from .transforms import PowerTransform
+from .utils import attribute
 
 __all__ = ["InverseGamma"]
 
@@ -24,6 +25,8 @@ class InverseGamma(TransformedDistribution):
     }
     support = constraints.positive
     has_rsample = True
+    concentration: Tensor = attribute("base_dist.concentration", "The shape of the gamma numbers.")
+    rate: Tensor = attribute("base_dist.rate", "The rate of the gamma numbers.")
 
     def __init__(
         self, concentration: object, rate: object, validate_args: bool | None = None
@@ -31,16 +34,6 @@ class InverseGamma(TransformedDistribution):
         base = Gamma(concentration, rate, validate_args=validate_args)
         exponent = -base.rate.new_ones(())
         super().__init__(base, PowerTransform(exponent), validate_args=validate_args)
-
-    @property
-    def concentration(self) -> Tensor:
-        """The shape of the gamma numbers."""
-        return self.base_dist.concentration
-
-    @property
-    def rate(self) -> Tensor:
-        """The rate of the gamma numbers."""
-        return self.base_dist.rate
 
     @property
     def mean(self) -> Tensor:

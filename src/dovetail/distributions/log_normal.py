@@ -8,6 +8,7 @@ from . import constraints
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform
+from .utils import attribute
 
 __all__ = ["LogNormal"]
 
@@ -20,6 +21,8 @@ class LogNormal(TransformedDistribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012
     support = constraints.positive
     has_rsample = True
+    loc: Tensor = attribute("base_dist.loc", "The mean of the logarithm.")
+    scale: Tensor = attribute("base_dist.scale", "The standard deviation of the logarithm.")
 
     def __init__(self, loc: object, scale: object, validate_args: bool | None = None) -> None:
         super().__init__(
@@ -27,16 +30,6 @@ class LogNormal(TransformedDistribution):
             ExpTransform(),
             validate_args=validate_args,
         )
-
-    @property
-    def loc(self) -> Tensor:
-        """The mean of the logarithm."""
-        return self.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """The standard deviation of the logarithm."""
-        return self.base_dist.scale
 
     @property
     def mean(self) -> Tensor:

@@ -8,6 +8,7 @@ from . import constraints
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
 from .transforms import StickBreakingTransform
+from .utils import attribute
 
 __all__ = ["LogisticNormal"]
 
@@ -18,19 +19,15 @@ class LogisticNormal(TransformedDistribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012
     support = constraints.simplex
     has_rsample = True
+    loc: Tensor = attribute(
+        "base_dist.base_dist.loc", "The mean of the underlying normal distribution."
+    )
+    scale: Tensor = attribute(
+        "base_dist.base_dist.scale", "The standard deviations of the normal numbers."
+    )
 
     def __init__(self, loc: object, scale: object, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)
         if not base.batch_shape:
             base = base.expand([1])
         super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
-
-    @property
-    def loc(self) -> Tensor:
-        """The mean of the underlying normal distribution."""
-        return self.base_dist.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """The standard deviations of the normal numbers."""
-        return self.base_dist.base_dist.scale

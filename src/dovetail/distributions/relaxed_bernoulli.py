@@ -12,7 +12,7 @@ from . import constraints
 from .chances import Chances
 from .transformed_distribution import TransformedDistribution
 from .transforms import SigmoidTransform
-from .utils import broadcast_all, clamp_probs, validated
+from .utils import attribute, broadcast_all, clamp_probs, validated
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
@@ -66,6 +66,9 @@ class RelaxedBernoulli(TransformedDistribution):
     }
     support = constraints.unit_interval
     has_rsample = True
+    temperature: Any = attribute("base_dist.temperature", "The temperature.")
+    logits: Tensor = attribute("base_dist.logits", "The log-odds.")
+    probs: Tensor = attribute("base_dist.probs", "The probabilities.")
 
     def __init__(
         self,
@@ -76,18 +79,3 @@ class RelaxedBernoulli(TransformedDistribution):
     ) -> None:
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Any:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """The log-odds."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self.base_dist.probs

@@ -13,7 +13,7 @@ from .categorical import Categorical
 from .chances import Shares
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform
-from .utils import broadcast_all, clamp_probs, validated
+from .utils import attribute, broadcast_all, clamp_probs, validated
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
@@ -73,6 +73,9 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     }
     support = constraints.simplex
     has_rsample = True
+    temperature: Any = attribute("base_dist.temperature", "The temperature.")
+    logits: Tensor = attribute("base_dist.logits", "The logarithms of the probabilities.")
+    probs: Tensor = attribute("base_dist.probs", "The probabilities.")
 
     def __init__(
         self,
@@ -83,18 +86,3 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     ) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Any:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self.base_dist.probs

@@ -9,7 +9,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .transformed_distribution import TransformedDistribution
-from .utils import validated
+from .utils import attribute, validated
 
 LOG_2: Final = log(2)
 
@@ -17,10 +17,7 @@ LOG_2: Final = log(2)
 class SymmetricHalf(TransformedDistribution):
     """What half-normal and half-Cauchy numbers share: each half has twice the density."""
 
-    @property
-    def scale(self) -> Tensor:
-        """That of the symmetric distribution."""
-        return self.base_dist.scale
+    scale: Tensor = attribute("base_dist.scale", "That of the symmetric distribution.")
 
     @property
     def mode(self) -> Tensor:

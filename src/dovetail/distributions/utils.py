@@ -115,9 +115,11 @@ class lazy_property:
         return value
 
 
-def attribute(name: str) -> property:
-    """Return a property that is another attribute, or with dots one of another attribute."""
-    return property(attrgetter(name), doc=f"`{name}`.")
+def attribute(name: str, doc: str = "") -> Any:
+    """Return a property that is another attribute, or with dots one of another attribute, with the
+    docstring `doc`.
+    """
+    return property(attrgetter(name), doc=doc or f"`{name}`.")
 
 
 def validated(method: Callable[..., object]) -> Callable[..., Any]:
