@@ -189,7 +189,7 @@ class MatrixProducts(Family):
 
     @operator("baddbmm")
     def baddbmm(
-        self, x: Array, batch1: object, batch2: object, *, beta: object = 1, alpha: object = 1
+        self, x: Array, batch1: Array, batch2: Array, *, beta: object = 1, alpha: object = 1
     ) -> Any:
         """Return ``beta * x + alpha * (batch1 @ batch2)`` for batches of matrices."""
         return self._combined(x, beta, self.bmm(batch1, batch2), alpha)
