@@ -47,11 +47,6 @@ class DualArray(WrappedArray):
         """Return a wrapper of the same primal whose tangent is zero."""
         return DualArray(self.physical, filled_like(self.tangent, 0), self.level)
 
-    def host(self) -> Any:
-        """Return the elements of the primal as a NumPy array."""
-        physical = self.physical
-        return physical._backend.arrays.to_host(physical.array)
-
 
 def cut(tensor: TensorBase) -> TensorBase:
     """Return a leaf with the data and version of `tensor`; unlike `detach`, it keeps what lies

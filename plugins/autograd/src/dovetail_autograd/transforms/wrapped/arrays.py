@@ -96,8 +96,9 @@ class WrappedArray:
         return self
 
     def host(self) -> Any:
-        """Return the elements as a NumPy array."""
-        raise NotImplementedError
+        """Return the elements of the tensor inside as a NumPy array."""
+        physical = self.physical
+        return physical._backend.arrays.to_host(physical.array)
 
     def view(self) -> Any:
         """Return the elements as a NumPy array (what ``Tensor.numpy`` asks a host array for)."""
@@ -189,11 +190,6 @@ class SharedArray(WrappedArray):
     def copy(self) -> SharedArray:
         """Return a wrapper of a copy."""
         return SharedArray(operator("clone", "default")(self.physical), self.level)
-
-    def host(self) -> Any:
-        """Return the elements as a NumPy array."""
-        physical = self.physical
-        return physical._backend.arrays.to_host(physical.array)
 
 
 class WrappedArrays(ArrayBackend):
