@@ -184,6 +184,46 @@ def whole_tangents(lib: Any) -> Any:
         return seen, plain(tangents)
 
 
+@PROGRAMS("setup_context gets the defaults of forward")
+def default_arguments(lib: Any) -> Any:
+    def forward(x: Any, power: int = 3, factor: float = 2.0) -> Any:
+        return x**power * factor
+
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        seen.append(inputs[1:])
+        ctx.save_for_backward(inputs[0])
+
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * ctx.saved_tensors[0], *[None] * (len(seen[-1]))
+
+    def of(*args: Any, **kwargs: Any) -> Any:
+        x = leaf(lib)
+        y = made.apply(x, *args, **kwargs)
+        y.sum().backward()
+        return y.tolist(), x.grad.tolist()
+
+    seen: list[Any] = []
+    made = function(lib, forward, backward, setup_context=setup_context)
+    return of(), of(2), seen
+
+
+@PROGRAMS("a constant output has no gradient of zeros, if that is asked")
+def no_zeros_for_constants(lib: Any) -> Any:
+    def forward(ctx: Any, x: Any) -> Any:
+        y, z = x * 2, x * 3
+        ctx.mark_non_differentiable(z)
+        ctx._materialize_non_diff_grads = False
+        return y, z, x * 4
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        seen.append(plain(grads))
+        return grads[0]
+
+    seen: list[Any] = []
+    function(lib, forward, backward).apply(leaf(lib))[0].sum().backward()
+    return seen
+
+
 @PROGRAMS("a saved output that is constant")
 def saved_constant(lib: Any) -> Any:
     def forward(ctx: Any, x: Any) -> Any:

@@ -134,3 +134,14 @@ def test_the_gradient_of_a_matrix_factor_lies_in_memory_like_the_factor(transpos
         factor = (factor.t() if transposed else factor).requires_grad_()
         library.mm(library.ones(5, 5), factor).sum().backward()
         assert factor.grad.stride() == factor.stride()
+
+
+@pytest.mark.parametrize("name", ["contiguous_format", "channels_last", "channels_last_3d"])
+def test_what_lies_in_a_format_is_returned_as_it_is(name: str) -> None:
+    def program(lib: Any) -> Any:
+        memory_format = getattr(lib, name)
+        shape = (2, 3, 4, 5, 6) if name == "channels_last_3d" else (2, 3, 4, 5)
+        x = lib.zeros(shape).contiguous(memory_format=memory_format)
+        return x.contiguous(memory_format=memory_format) is x, x.stride()
+
+    assert program(dovetail) == program(torch)

@@ -131,8 +131,7 @@ def test_inference_mode_makes_inference_tensors():
         assert autograd.is_inference_mode_enabled()
         made = mul(tensor([1.0]), tensor([2.0]))
     assert made.is_inference()
-    with pytest.raises(RuntimeError, match="Inference tensors do not track version counter"):
-        autograd.increment_version(made)
+    autograd.increment_version(made)  # it has no version, and needs none
 
 
 def test_a_node_tells_what_it_is():

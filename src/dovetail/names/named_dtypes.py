@@ -6,4 +6,7 @@ from dovetail_kernel import NamedDtype, named_dtype
 
 
 def __getattr__(name: str) -> NamedDtype:
-    return named_dtype(name)
+    try:
+        return named_dtype(name)
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None

@@ -77,16 +77,21 @@ def _move(storage: Storage, tensors: Sequence[TensorBase], allocate: Callable[[]
 
 
 def make_writable(tensor: TensorBase) -> bool:
-    """Move the storage of `tensor` to a copy if its memory is read-only: an array of another
-    library, which stays as it is. All tensors on the storage go along. Return whether it was moved
-    and can be written now: not where elements of `tensor` share memory.
+    """Let the read-only array of `tensor` be written, and return whether it can be: not where
+    elements share memory.
+
+    A part of an expanded array is shown anew in the same memory. Memory of another library stays as
+    it is: the storage is moved to a copy, and all tensors on it go along.
     """
     with _lock:
         share_storage(tensor)
         is_alone = has_own_storage(tensor)
         storage = share_storage(tensor)
-        if tensor.array.__class__ is DatalessArray or is_writable(storage._array):
+        if tensor.array.__class__ is DatalessArray:
             return False
+        if is_writable(storage._array):
+            tensor.array = _shown(storage, storage._array, _place(tensor, storage))
+            return is_writable(tensor.array)
         arrays, nbytes = storage._backend.arrays, storage.nbytes()
         device_index = arrays.device_index(storage._array)
         tensors = [tensor] if is_alone else tensors_on_storage(storage)

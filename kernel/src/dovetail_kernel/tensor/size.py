@@ -27,16 +27,17 @@ class Size(tuple[int, ...]):
 
     def __new__(cls, iterable: Iterable[SupportsIndex] = ()) -> Size:
         items = tuple(iterable)
+        sizes: list[int] = []
         try:
-            return tuple.__new__(cls, [int(index(item)) for item in items])
+            for item in items:
+                sizes.append(int(index(item)))  # noqa: PERF401 - their number tells which is none
         except TypeError:
-            position, bad = next(
-                iter([(i, item) for i, item in enumerate(items) if not hasattr(item, "__index__")])
-            )
+            position = len(sizes)
             raise TypeError(
                 f"dovetail.Size() takes an iterable of 'int' (item {position} is "
-                f"'{type(bad).__name__}'); convert it with int()"
+                f"'{type(items[position]).__name__}'); convert it with int()"
             ) from None
+        return tuple.__new__(cls, sizes)
 
     def numel(self) -> int:
         """Return the number of elements: the product of the sizes, 1 for no dimensions."""

@@ -72,6 +72,7 @@ class FunctionCtx:
     dirty_tensors: tuple[TensorBase, ...] | None = None
     non_differentiable: tuple[TensorBase, ...] | None = None
     materialize_grads = True
+    _materialize_non_diff_grads = True
 
     def save_for_backward(self, *tensors: TensorBase | None) -> None:
         """Save `tensors` for backward; only the last call has an effect. None is allowed.
@@ -271,8 +272,12 @@ class BackwardCFunction(_FunctionBase, FunctionCtx, _HookMixin, Node):
 
     def _describe_outputs(self, outputs: Sequence[object]) -> None:
         """Note where zeros for the outputs would be, for calls with several."""
+        all_have_zeros = self._materialize_non_diff_grads
         self._made = [
-            output._signature if isinstance(output, TensorBase) else 0 for output in outputs
+            output._signature
+            if isinstance(output, TensorBase) and (all_have_zeros or output._signature & GRAD)
+            else 0
+            for output in outputs
         ]
 
     # -- backward ----------------------------------------------------------------------------------

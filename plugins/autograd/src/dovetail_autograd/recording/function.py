@@ -5,6 +5,7 @@ the graph node.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, ClassVar, Final, NoReturn
@@ -34,7 +35,10 @@ a program is; others see what `forward` calls.
 """
 
 
-_NOTED: Final = ("setup_context", "vjp", "boxed_grads_call", "clear_saved_tensors_on_access")
+_NOTED: Final = (
+    *("forward", "setup_context", "vjp"),
+    *("boxed_grads_call", "clear_saved_tensors_on_access"),
+)
 """Attributes of a Function that its metaclass looks at once, and when they are set."""
 
 
@@ -45,6 +49,8 @@ class FunctionMeta(type):
     _has_setup_context: bool
     _has_vjp: bool
     _is_special: bool
+    _with_defaults: inspect.Signature | None
+    forward: Any
     setup_context: Any
     vjp: Any
     boxed_grads_call: bool
@@ -61,6 +67,7 @@ class FunctionMeta(type):
     def _note_methods(cls) -> None:
         """Note which methods the class has, and those made of it: `apply` asks at every call."""
         cls._has_setup_context = _is_setup_context_defined(cls.setup_context)
+        cls._with_defaults = _with_defaults(cls.forward) if cls._has_setup_context else None
         cls._has_vjp = cls.vjp is not no_backward
         cls._is_special = cls._has_vjp or cls.boxed_grads_call
         cls._backward_cls._clears_saved = cls.clear_saved_tensors_on_access
@@ -86,6 +93,13 @@ def _no_setup_context(ctx: object, inputs: tuple[object, ...], output: object) -
 def _is_setup_context_defined(setup_context: Callable[..., object]) -> bool:
     """Return whether the method of a Function is one of the user's."""
     return setup_context is not _no_setup_context
+
+
+def _with_defaults(forward: Callable[..., object]) -> inspect.Signature | None:
+    """Return the signature of a method that has defaults, which `setup_context` gets too."""
+    signature = inspect.signature(forward)
+    has_defaults = any([each.default is not each.empty for each in signature.parameters.values()])
+    return signature if has_defaults else None
 
 
 class _SingleLevelFunction(_FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta):
@@ -182,6 +196,10 @@ class Function(_SingleLevelFunction):
         before = state()
         if before & ~NO_GRAD and applies_are_asked.get():
             return handle_torch_function(cls.apply, (), *args, **kwargs)
+        if cls._with_defaults is not None:
+            bound = cls._with_defaults.bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
         node = cls._backward_cls()
         node._array_backend = node._node_hooks = None
         node._made = ()

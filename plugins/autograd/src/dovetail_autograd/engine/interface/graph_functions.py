@@ -35,22 +35,12 @@ def get_gradient_edge(tensor: TensorBase) -> GradientEdge:
 
 
 def increment_version(tensor: TensorBase | Iterable[TensorBase]) -> None:
-    """Count one in-place write to `tensor`, or to each of several.
-
-    Raises
-    ------
-    RuntimeError
-        For an inference tensor, which has no version.
+    """Count one in-place write to `tensor`, or to each of several. Inference tensors have no
+    version.
     """
-    tensors = (tensor,) if isinstance(tensor, TensorBase) else tuple(tensor)
-    for each in tensors:
-        if each.is_inference():
-            raise RuntimeError(
-                "Inference tensors do not track version counter. Clone the tensor outside "
-                "inference mode."
-            )
-    for each in tensors:
-        bump_version(each)
+    for each in (tensor,) if isinstance(tensor, TensorBase) else tuple(tensor):
+        if not each.is_inference():
+            bump_version(each)
 
 
 class MultiGradHandle(RemovableHandle):

@@ -24,7 +24,7 @@ from ....typing import Tensor
 
 @Shortcut(None, defaults=("memory_format",), is_contiguous=True)
 def contiguous(self: Any, *, memory_format: MemoryFormat | None = None) -> Any:
-    """Return `self` if its elements lie in row-major order, else a copy in which they do."""
+    """Return `self` if its elements lie in the order of the format, else a copy in which they do."""
     if memory_format is None:
         memory_format = contiguous_format
     as_it_lies = memory_format is preserve_format
@@ -36,6 +36,8 @@ def contiguous(self: Any, *, memory_format: MemoryFormat | None = None) -> Any:
         raise RuntimeError(
             "preserve memory format is unsupported by the contiguous operator. Use clone()."
         )
+    if self.is_contiguous(memory_format=memory_format):
+        return self
     return F.clone(self, memory_format=memory_format)
 
 
