@@ -13,7 +13,7 @@ from dovetail.library import Library
 from dovetail.utils._python_dispatch import TorchDispatchMode
 from dovetail_aten.composites.reshaping import reshape
 from dovetail_aten.families.views.composites.views import contiguous, flatten
-from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table import Constant, Shortcut, registry
 
 STATES: list[Callable[[], AbstractContextManager[Any]]] = [
     nullcontext,
@@ -132,6 +132,25 @@ def test_kernel_of_the_operator_may_change(call: Callable[[Any], Any]) -> None:
         library._destroy()
     call(x)
     assert len(called) == 1
+
+
+def test_operator_without_a_kernel_is_no_shortcut() -> None:
+    library = Library("shortcuts", "DEF")
+    library.define("inner(Tensor x, int n) -> Tensor")
+    library.define("outer(Tensor x, bool flag=False) -> Tensor")
+    to_inner = Shortcut("shortcuts::inner", ("x", Constant(3)), defaults=("flag",))
+    library.impl("outer", to_inner(lambda x, flag: x.clone()), "CompositeImplicitAutograd")
+    x, outer = dovetail.ones(2, requires_grad=True), dovetail.ops.shortcuts.outer
+    try:
+        for _ in range(2):
+            assert outer(x).tolist() == outer(x, True).tolist() == [1, 1]
+        library.impl("inner", lambda x, n: x * n, "CompositeImplicitAutograd")
+        for _ in range(2):
+            assert outer(x).tolist() == [3, 3]
+            assert outer(x).grad_fn.name() == "MulBackward0"
+            assert outer(x, True).tolist() == [1, 1]
+    finally:
+        library._destroy()
 
 
 def test_kernel_over_the_composite_has_no_shortcut() -> None:

@@ -46,17 +46,20 @@ def shortcut_plan(
     arguments = {each.name: argument_value(each) for each in op.schema.arguments}
     given = shortcut.given
     taken: RoutePlan | None = None
-    if shortcut.operator == "":
-        given = tuple(arguments)
-        taken = compose(op, DispatchKeySet(backend_key("Dense", backend)))
-    elif shortcut.operator is not None:
-        name, _, overload = shortcut.operator.partition(".")
-        other = registry.find(name, overload)
-        if other is None:  # a selective build leaves operators out
-            return plan
-        taken = compose(other, None)
-        if op not in other.callers:
-            other.callers += (op,)
+    try:
+        if shortcut.operator == "":
+            given = tuple(arguments)
+            taken = compose(op, DispatchKeySet(backend_key("Dense", backend)))
+        elif shortcut.operator is not None:
+            name, _, overload = shortcut.operator.partition(".")
+            other = registry.find(name, overload)
+            if other is None:  # a selective build leaves operators out
+                return plan
+            if op not in other.callers:
+                other.callers += (op,)
+            taken = compose(other, None)
+    except RuntimeError:  # no kernel takes it: if the call needs one, the kernel above says so
+        return plan
     defaults = [(arguments[a.name], default_of(a)) for a in op.schema.arguments]
     return RoutePlan(
         op,
