@@ -12,6 +12,7 @@ import dovetail
 from dovetail.library import Library
 from dovetail.utils._python_dispatch import TorchDispatchMode
 from dovetail_aten.composites.reshaping import reshape
+from dovetail_aten.families.matmul.composites.matmul import matmul
 from dovetail_aten.families.views.composites.views import contiguous, flatten
 from dovetail_dispatcher.table import Constant, Shortcut, registry
 
@@ -88,6 +89,22 @@ CALLS: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
         lambda x: contiguous(x, memory_format=dovetail.preserve_format),
     ),
 ]
+
+
+@pytest.mark.parametrize("state", STATES[:3])  # autocast casts operands of `matmul` itself
+def test_products_are_those_of_the_composite(state: Callable[[], Any]) -> None:
+    x, w = dovetail.ones(3, 3), dovetail.ones(3, 3, requires_grad=True)
+    shapes = (x, w, w * 2, x[0], w.t(), dovetail.ones(2, 3, 3), dovetail.ones(2, 3), x.double())
+    for left in shapes:
+        for right in shapes:
+            with state():
+                for _ in range(2):
+                    found = seen_of(lambda a=left, b=right: a @ b, left)  # type: ignore[misc]
+                    expected = seen_of(
+                        lambda a=left, b=right: matmul(a, b),
+                        left,  # type: ignore[misc]
+                    )
+                    assert found == expected, (left.shape, right.shape)
 
 
 @pytest.mark.parametrize("number", range(len(CALLS)))

@@ -33,6 +33,8 @@ class Shortcut(Record):
         Whether the elements of the first argument are in C order in this case.
     other_ndim
         The number of dimensions that the first argument does not have; -1: it may have any.
+    ndims
+        The numbers of dimensions that tensors have in this case, by their names.
     """
 
     operator: str | None
@@ -40,6 +42,7 @@ class Shortcut(Record):
     defaults: tuple[str, ...] = ()
     is_contiguous: bool = False
     other_ndim: int = -1
+    ndims: tuple[tuple[str, int], ...] = ()
 
     attribute: ClassVar[str] = "__dovetail_shortcut__"
     """The attribute of a function that has one."""

@@ -122,6 +122,7 @@ def _take_shortcut(step: TakeShortcut, to: Assembler) -> None:
         has_others = to.emit("UNLESS_NDIM", tensor, bits=step.other_ndim)
         jumps.append(to.emit("JUMP"))
         to.land(has_others)
+    jumps += [to.emit("UNLESS_NDIM", to.register(v), bits=count) for v, count in step.ndims]
     if step.is_contiguous is not None:
         jumps.append(to.emit("UNLESS_CONTIGUOUS", tensor, objects=(step.is_contiguous,)))
     if step.plan is None:

@@ -69,6 +69,7 @@ def shortcut_plan(
                 tuple([each for each in defaults if each[0].name in shortcut.defaults]),
                 backend.arrays.is_contiguous if shortcut.is_contiguous else None,
                 shortcut.other_ndim,
+                tuple([(arguments[name], count) for name, count in shortcut.ndims]),
                 taken,
                 build,
                 tuple(

@@ -34,6 +34,8 @@ class TakeShortcut(Step):
         Tells whether an array is in C order; None: it need not be.
     other_ndim
         The number of dimensions that the tensor must not have; -1: it may have any.
+    ndims
+        Tensors with the numbers of dimensions that they must have.
     plan
         The whole call by a shortcut, a route of its own. None: its result is the tensor.
     build
@@ -48,6 +50,7 @@ class TakeShortcut(Step):
     defaults: tuple[tuple[Value, Any], ...]
     is_contiguous: Callable[[Any], bool] | None
     other_ndim: int
+    ndims: tuple[tuple[Value, int], ...]
     plan: RoutePlan | None
     build: Callable[[RoutePlan], Callable[..., Any]]
     given: tuple[Operand, ...]
@@ -67,6 +70,7 @@ class TakeShortcut(Step):
             tests.append(f"{to.name(value)} {test}")
         if self.other_ndim >= 0:
             tests.append(f"len({tensor}.array.shape) != {self.other_ndim}")
+        tests += [f"len({to.name(each)}.array.shape) == {count}" for each, count in self.ndims]
         if self.is_contiguous is not None:
             tests.append(f"{to.bind('is_contiguous', self.is_contiguous)}({tensor}.array)")
         made = tensor

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from dovetail_aten._generated import functions as F
+from dovetail_dispatcher.table import Shortcut
 from dovetail_kernel import state
 from dovetail_kernel.keys import NOT_PLAIN
 from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
@@ -45,6 +46,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     return product if bias is None else F.add(product, F.expand(bias, product.shape))
 
 
+@Shortcut("aten::mm", ("self", "other"), ndims=(("self", 2), ("other", 2)))
 def matmul(self: Tensor, other: Tensor) -> Any:
     """Return the matrix product; 1-d operands are vectors, leading dimensions broadcast."""
     left, right = self.array.ndim, other.array.ndim
