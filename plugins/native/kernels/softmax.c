@@ -24,4 +24,5 @@ enum { PIECE = 4096 }; /* elements that stay in the first cache from one pass to
     {JOIN(softmax, type), JOIN(safe_softmax, type), JOIN(log_softmax, type),                      \
      JOIN(softmax_backward, type), JOIN(log_softmax_backward, type)}
 
-const softmax_kernels JOIN(softmax, ISA) = {{KERNELS_OF(f32), KERNELS_OF(f64)}};
+const softmax_kernels JOIN(softmax, ISA) = {
+    {KERNELS_OF(f32), KERNELS_OF(f64)}, {JOIN(weigh, f32), JOIN(weigh, f64)}};

@@ -25,9 +25,18 @@ typedef void softmax_kernel(
     void *result, const void *input, const void *output, ptrdiff_t outer, ptrdiff_t length,
     ptrdiff_t inner);
 
+/* Writes the weights of attention over scores, which are scaled first, for rows that begin `pitch`
+ * elements apart. The first row has `length` scores, each next one `more` more, up to `most`; what
+ * follows them up to `pitch` becomes 0. The logarithms are those of the sums of powers: 0 for a row
+ * of minus infinities, whose weights are 0. */
+typedef void weighing_kernel(
+    void *scores, void *logarithms, double scale, ptrdiff_t rows, ptrdiff_t pitch,
+    ptrdiff_t length, ptrdiff_t more, ptrdiff_t most);
+
 /* By precision, of which the first is single, and kind. */
 typedef struct {
     softmax_kernel *of[2][LOG_SOFTMAX_BACKWARD + 1];
+    weighing_kernel *weigh[2];
 } softmax_kernels;
 
 #define DECLARE(set) extern const softmax_kernels JOIN(softmax, set);

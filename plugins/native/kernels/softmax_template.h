@@ -356,3 +356,36 @@ KERNEL(log_softmax, LOG_SOFTMAX)
 KERNEL(softmax_backward, SOFTMAX_BACKWARD)
 KERNEL(log_softmax_backward, LOG_SOFTMAX_BACKWARD)
 #undef KERNEL
+
+/* ---- weights of attention -------------------------------------------------------------------- */
+
+static void
+OF(weigh)(
+    void *scores, void *logarithms, double scale, ptrdiff_t rows, ptrdiff_t pitch,
+    ptrdiff_t length, ptrdiff_t more, ptrdiff_t most)
+{
+    REAL *row = scores, *logarithm = logarithms, factor = (REAL)scale;
+    for (ptrdiff_t i = 0; i < rows; i++, row += pitch, length += more) {
+        ptrdiff_t count = length < most ? length : most;
+        for (ptrdiff_t j = 0; j < pitch; j++) {
+            row[j] = (UINT)j < (UINT)count ? row[j] * factor : -(REAL)INFINITY;
+        }
+        REAL greatest = OF(greatest)(row, pitch);
+        greatest = greatest == -INFINITY ? 0 : greatest;
+        OF(pairs) pairs;
+        pairs.count = 0;
+        for (ptrdiff_t start = 0; start < pitch; start += PIECE) {
+            ptrdiff_t stop = pitch - start < PIECE ? pitch : start + PIECE;
+            for (ptrdiff_t j = start; j < stop; j++) {
+                row[j] = OF(exp_not_positive)(row[j] - greatest);
+            }
+            OF(add_blocks)(&pairs, row + start, stop - start);
+        }
+        REAL sum = OF(sum_of_blocks)(&pairs);
+        REAL inverse = sum == 0 ? 0 : 1 / sum;
+        for (ptrdiff_t j = 0; j < pitch; j++) {
+            row[j] *= inverse;
+        }
+        logarithm[i] = sum == 0 ? 0 : (REAL)log((double)sum) + greatest;
+    }
+}

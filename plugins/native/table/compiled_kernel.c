@@ -2,6 +2,7 @@
 #include "table.h"
 
 static const kernel_row *const families[] = {
+    attention_rows,
     conversion_rows,
     copy_rows,
     creation_rows,
@@ -18,6 +19,7 @@ static const kernel_row *const families[] = {
     random_rows,
     recurrence_rows,
     reduction_rows,
+    rejection_rows,
     resampling_rows,
     scalar_rows,
     scan_rows,

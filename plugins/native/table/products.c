@@ -1,28 +1,19 @@
-/* Products of small matrices and vectors, by the inner loop of numpy.matmul: the same bits.
+/* Products of matrices and vectors, by the inner loop of numpy.matmul.
  *
- * The interpreter's lock is held, so that no other thread forks while BLAS computes. Products that
- * take long are the reference's, which lets others run. */
+ * The interpreter's lock is held, so that no other thread forks while BLAS computes. Where there are
+ * other threads, products that take long are the reference's, which lets them run. */
 #include "table.h"
 
-enum { MOST_MULTIPLICATIONS = 1 << 17 }; /* some 10 microseconds */
-
-/* Sizes of ``(count, rows, inner) @ (count, inner, columns)``. */
-typedef struct {
-    npy_intp count, rows, inner, columns;
-} product_sizes;
-
-/* Where the elements of an operand are: the first one, and steps in bytes to the next matrix, row
- * and column. */
-typedef struct {
-    char *data;
-    npy_intp matrix, row, column;
-} matrices;
+enum {
+    MOST_MULTIPLICATIONS = 1 << 20, /* beside other threads: some 20 microseconds */
+    ROWS_TO_TURN = 32, /* and elements of a transpose, from which it is copied */
+    SIZE_TO_TURN = 1 << 11,
+};
 
 static PyUFuncObject *numpy_matmul; /* found with the first product, and kept */
 
-/* The loop of numpy.matmul for a type; NULL with an exception, or without if there is none. */
-static PyUFuncGenericFunction
-find_loop(int type, void **data)
+int
+find_product_loop(int type, product_loop *loop)
 {
     if (numpy_matmul == NULL) {
         PyObject *numpy = PyImport_ImportModule("numpy");
@@ -30,17 +21,36 @@ find_loop(int type, void **data)
         Py_XDECREF(numpy);
         if (found == NULL || !PyObject_TypeCheck(found, &PyUFunc_Type)) {
             Py_XDECREF(found);
-            return NULL;
+            return 0;
         }
         numpy_matmul = (PyUFuncObject *)found;
     }
     for (int i = 0; i < numpy_matmul->ntypes; i++) {
         if (numpy_matmul->types[3 * i] == type && numpy_matmul->types[3 * i + 1] == type) {
-            *data = numpy_matmul->data == NULL ? NULL : (void *)numpy_matmul->data[i];
-            return numpy_matmul->functions[i];
+            loop->data = numpy_matmul->data == NULL ? NULL : (void *)numpy_matmul->data[i];
+            loop->function = numpy_matmul->functions[i];
+            return 1;
         }
     }
-    return NULL;
+    return 0;
+}
+
+void
+multiply_matrices(
+    const product_loop *loop, product_sizes sizes, matrices left, matrices right, matrices result)
+{
+    char *operands[] = {left.data, right.data, result.data};
+    npy_intp dims[] = {sizes.count, sizes.rows, sizes.inner, sizes.columns};
+    npy_intp steps[] = {left.matrix, right.matrix, result.matrix, left.row,   left.column,
+                        right.row,   right.column, result.row,    result.column};
+    loop->function(operands, dims, steps, loop->data);
+}
+
+/* Whether no thread of Python but this one exists. */
+static int
+is_alone(void)
+{
+    return PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get())) == NULL;
 }
 
 /* An array of one of BLAS's dtypes. */
@@ -73,6 +83,46 @@ turned(matrices x)
     return (matrices){x.data, x.matrix, x.column, x.row};
 }
 
+/* Multiply by a transpose in single precision, which BLAS reads slowly on the right. Few rows are
+ * those of ``(right.T @ left.T).T``; for more, the transpose is copied. Return 1, 0 where neither
+ * pays, or -1 with an exception. */
+static int
+multiply_by_transpose(
+    const product_loop *loop, product_sizes sizes, matrices left, matrices right, char *result)
+{
+    const npy_intp item = sizeof(float);
+    transposition *transpose = kernels_in_force->copies->transpose[0];
+    int is_exchanged = sizes.rows % 8 == 0 && 4 * sizes.rows <= sizes.inner &&
+                       2 * sizes.rows <= sizes.columns;
+    if (sizes.count > 1 || right.row != item || right.column <= item ||
+        right.column % item != 0 || sizes.inner * sizes.columns < SIZE_TO_TURN ||
+        (!is_exchanged && sizes.rows < ROWS_TO_TURN)) {
+        return 0;
+    }
+    npy_intp held = is_exchanged ? sizes.rows : sizes.inner;
+    char *room = PyMem_RawMalloc((size_t)(held * sizes.columns * item));
+    if (room == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    matrices made = {result, 0, sizes.columns * item, item};
+    if (is_exchanged) {
+        matrices exchanged = {room, 0, sizes.rows * item, item};
+        multiply_matrices(
+            loop, (product_sizes){1, sizes.columns, sizes.inner, sizes.rows}, turned(right),
+            turned(left), exchanged);
+        transpose(result, room, sizes.rows, sizes.columns, sizes.rows, sizes.columns);
+    }
+    else {
+        transpose(
+            room, right.data, sizes.inner, sizes.columns, right.column / item, sizes.columns);
+        matrices copied = {room, 0, sizes.columns * item, item};
+        multiply_matrices(loop, sizes, left, copied, made);
+    }
+    PyMem_RawFree(room);
+    return 1;
+}
+
 /* A new array of a product, with the shape that the caller says; NULL as `bound_kernel`. */
 static PyArrayObject *
 product(
@@ -80,15 +130,13 @@ product(
     const npy_intp *dims)
 {
     npy_intp work = sizes.count;
-    void *data = NULL;
+    product_loop loop;
     if (sizes.count < 1 || sizes.rows < 1 || sizes.inner < 1 || sizes.columns < 1 ||
         __builtin_mul_overflow(work, sizes.rows, &work) ||
         __builtin_mul_overflow(work, sizes.inner, &work) ||
-        __builtin_mul_overflow(work, sizes.columns, &work) || work > MOST_MULTIPLICATIONS) {
-        return NULL;
-    }
-    PyUFuncGenericFunction loop = find_loop(PyArray_TYPE(model), &data);
-    if (loop == NULL) {
+        __builtin_mul_overflow(work, sizes.columns, &work) ||
+        (work > MOST_MULTIPLICATIONS && !is_alone()) ||
+        !find_product_loop(PyArray_TYPE(model), &loop)) {
         return NULL;
     }
     PyArrayObject *made = new_of_dtype(PyArray_DESCR(model), ndim, dims);
@@ -96,11 +144,18 @@ product(
         return NULL;
     }
     npy_intp item = PyArray_ITEMSIZE(made), row = sizes.columns * item;
-    char *operands[] = {left.data, right.data, PyArray_BYTES(made)};
-    npy_intp loop_sizes[] = {sizes.count, sizes.rows, sizes.inner, sizes.columns};
-    npy_intp steps[] = {left.matrix, right.matrix, sizes.rows * row, left.row, left.column,
-                        right.row,   right.column, row,              item};
-    loop(operands, loop_sizes, steps, data);
+    int is_made = PyArray_TYPE(made) != NPY_FLOAT ? 0
+                                                  : multiply_by_transpose(
+                                                        &loop, sizes, left, right,
+                                                        PyArray_BYTES(made));
+    if (is_made < 0) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    if (!is_made) {
+        matrices result = {PyArray_BYTES(made), sizes.rows * row, row, item};
+        multiply_matrices(&loop, sizes, left, right, result);
+    }
     return made;
 }
 
@@ -142,7 +197,11 @@ mv(PyObject *const *arguments, int variant)
     {                                                                                             \
         for (npy_intp i = 0; i < rows; i++, to += columns) {                                      \
             const char *from = added.data + i * added.row;                                        \
-            for (npy_intp j = 0; j < columns; j++) {                                              \
+            const type *restrict line = (const type *)from;                                       \
+            for (npy_intp j = 0; added.column == sizeof(type) && j < columns; j++) {              \
+                to[j] += line[j];                                                                 \
+            }                                                                                     \
+            for (npy_intp j = 0; added.column != sizeof(type) && j < columns; j++) {              \
                 to[j] += *(const type *)(from + j * added.column);                                \
             }                                                                                     \
         }                                                                                         \

@@ -69,6 +69,7 @@ typedef struct {
 } kernel_row;
 
 /* One for each family; ends with a row without operator. */
+extern const kernel_row attention_rows[];
 extern const kernel_row conversion_rows[];
 extern const kernel_row copy_rows[];
 extern const kernel_row creation_rows[];
@@ -85,6 +86,7 @@ extern const kernel_row progression_rows[];
 extern const kernel_row random_rows[];
 extern const kernel_row recurrence_rows[];
 extern const kernel_row reduction_rows[];
+extern const kernel_row rejection_rows[];
 extern const kernel_row resampling_rows[];
 extern const kernel_row scalar_rows[];
 extern const kernel_row scan_rows[];
@@ -93,6 +95,31 @@ extern const kernel_row searching_rows[];
 extern const kernel_row softmax_rows[];
 extern const kernel_row view_rows[];
 extern const kernel_row window_rows[];
+
+/* ---- products (products.c) ------------------------------------------------------------------- */
+
+/* Sizes of ``(count, rows, inner) @ (count, inner, columns)``. */
+typedef struct {
+    npy_intp count, rows, inner, columns;
+} product_sizes;
+
+/* Where the elements of an operand are: the first one, and steps in bytes to the next matrix, row
+ * and column. */
+typedef struct {
+    char *data;
+    npy_intp matrix, row, column;
+} matrices;
+
+/* The inner loop of numpy.matmul for a type. Return whether there is one; 0 may have an exception. */
+typedef struct {
+    PyUFuncGenericFunction function;
+    void *data;
+} product_loop;
+int find_product_loop(int type, product_loop *loop);
+
+/* Write products by BLAS. The interpreter's lock is held, so that no other thread forks meanwhile. */
+void multiply_matrices(
+    const product_loop *loop, product_sizes sizes, matrices left, matrices right, matrices result);
 
 /* widened.c: the result of an operator for arguments in half precision, by its kernel for single
  * precision; NULL as `bound_kernel`. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -100,3 +101,32 @@ def test_products_that_do_not_fit_are_refused_as_before() -> None:
 def test_products_of_nothing_are_zero() -> None:
     assert dovetail.mm(dovetail.ones(2, 0), dovetail.ones(0, 3)).tolist() == [[0.0] * 3] * 2
     assert dovetail.mm(dovetail.ones(0, 2), dovetail.ones(2, 3)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("dtype", ("f4", "f8"))
+@pytest.mark.parametrize(
+    "shape", ((16, 64, 32), (8, 200, 40), (33, 64, 40), (40, 128, 17), (7, 300, 90))
+)
+def test_products_with_a_transpose_are_those_with_a_copy_of_it(shape, dtype):
+    rows, inner, columns = shape
+    x, weight = (
+        laid("C order", (rows, inner), dtype, 1),
+        laid("C order", (columns, inner), dtype, 2),
+    )
+    near = {"rtol": 1e-4 if dtype == "f4" else 1e-10, "atol": 1e-3 if dtype == "f4" else 1e-9}
+    exact = x.astype("f8") @ weight.T.astype("f8")
+    bias = laid("C order", (columns,), dtype, 3)
+    for turned in (weight.T, LAYOUTS["gaps"](weight).T, weight[:, ::-1][:, ::-1].T):
+        np.testing.assert_allclose(kernel("mm")(x, turned), exact, **near)
+        np.testing.assert_allclose(kernel("addmm")(bias, x, turned), exact + bias, **near)
+    wide = np.concatenate((weight, weight), 1)[:, :inner]
+    np.testing.assert_allclose(kernel("mm")(x, wide.T), exact, **near)
+
+
+def test_products_beside_other_threads_are_the_same():
+    x, y = laid("C order", (300, 200), "f4", 1), laid("C order", (250, 200), "f4", 2)
+    expected, found = kernel("mm")(x, y.T), []
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda _: kernel("mm")(x, y.T), range(8)))
+    for each in found:
+        np.testing.assert_allclose(each, expected, rtol=1e-4, atol=1e-3)

@@ -16,6 +16,7 @@ pytest.importorskip("dovetail_native._core", reason="built without a C compiler"
 
 from dovetail_cpu.random.mersenne_twister import MersenneTwister
 from dovetail_cpu.random.plain_draws import Draws, compiled_draws
+from dovetail_cpu.random.rejection_sampling import Rejections, compiled_rejections
 from dovetail_native import _core
 
 SIZES = ((), (0,), (1,), (2,), (15,), (2, 8), (17,), (3, 0), (4, 5, 6), (623,), (1024,), (1025,))
@@ -134,3 +135,40 @@ def test_threads_draw_numbers_one_call_after_another():
         thread.join()
     line = drawn_numbers.uniform(MersenneTwister(5), (3 * each, size), np.dtype(np.float64))
     assert {row.tobytes() for row in made} == {row.tobytes() for row in line}
+
+
+@pytest.mark.parametrize("trial", range(12))
+def test_rejections_are_those_of_the_reference(trial):
+    random_numbers = np.random.default_rng(trial)
+    one, other = np.random.MT19937(trial), np.random.MT19937(trial)
+    x = random_numbers.uniform(0, (3, 30, 3000)[trial % 3], (40, 50))
+    x.flat[:5] = 0, np.inf, np.nan, 0.5, 1e9
+    chances = random_numbers.uniform(0, 1, x.shape)
+    chances.flat[-3:] = 0, 1, np.nan
+    kept = (None, 0.3)[trial % 2]
+    for name, *given in (("poisson", x), ("binomial", np.floor(x), chances), ("gamma", x, kept)):
+        for size in ((40, 50), (50,), (), (0,)):
+            some = [np.resize(g, size) if isinstance(g, np.ndarray) else g for g in given]
+            expected = getattr(Rejections(), name)(one, size, *some)
+            found = getattr(compiled_rejections(), name)(other, size, *some)
+            if name == "gamma":
+                assert expected[1] == found[1]
+                expected, found = expected[0], found[0]
+            assert (expected.dtype, expected.shape) == (found.dtype, found.shape)
+            np.testing.assert_array_equal(expected, found)
+            assert one.state["state"]["pos"] == other.state["state"]["pos"]
+            assert np.array_equal(one.state["state"]["key"], other.state["state"]["key"])
+
+
+@pytest.mark.parametrize("name", Rejections._fields)
+def test_rejections_of_other_arguments_are_left_to_the_reference(name):
+    left, x = object(), np.ones(3)
+    compiled = _core.CompiledKernel(f"random.{name}", lambda *_: left)
+    rest = {"poisson": (), "binomial": (np.ones(3),), "gamma": (None,)}[name]
+    bits = np.random.MT19937(1)
+    assert compiled(bits, (3,), x, *rest) is not left
+    before = bits.state
+    for given in ((bits, (4,), x), (bits, (3,), x.astype("f4")), (np.random.PCG64(1), (3,), x)):
+        assert compiled(*given, *rest) is left
+    assert np.array_equal(before["state"]["key"], bits.state["state"]["key"])
+    assert before["state"]["pos"] == bits.state["state"]["pos"]

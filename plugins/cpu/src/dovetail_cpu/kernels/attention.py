@@ -1,4 +1,4 @@
-"""Attention by parts of the heads and queries whose scores stay in the cache."""
+"""The derivative of attention by parts of the heads and queries whose scores stay in the cache."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.families import Attention, check_attention
+from dovetail_aten.families import Attention
 from dovetail_aten.typing import Array
 
 _SCORES: Final = 1 << 17
@@ -36,39 +36,13 @@ def _parts(query: Array, key: Array, is_causal: bool) -> Iterator[tuple[slice, s
 
 
 class FastAttention(Attention):
-    """Attention of several heads, and its derivative."""
+    """Attention whose derivative is computed by parts."""
 
     def _is_parted(self, query: Array, key: Array, is_causal: bool, mask: object) -> bool:
         """Return whether there are many scores, of queries that each see a key."""
         shape = (*query.shape[:-1], key.shape[-2])
         is_right = not is_causal or shape[-2] <= shape[-1]
         return mask is None and is_right and prod(shape) > _SCORES
-
-    def attention(
-        self,
-        query: Array,
-        key: Array,
-        value: Array,
-        dropout_p: float = 0.0,
-        is_causal: bool = False,
-        *,
-        attn_mask: object = None,
-        scale: float | None = None,
-    ) -> tuple[Any, Any]:
-        """Return the means of values, and the logarithms of the sums of the powers of scores."""
-        check_attention(query, key, value, attn_mask, dropout_p)
-        whole = super().attention
-        if not self._is_parted(query, key, is_causal, attn_mask):
-            return whole(query, key, value, 0.0, is_causal, attn_mask=attn_mask, scale=scale)
-        q, k, v = [each.reshape(-1, *each.shape[-2:]) for each in (query, key, value)]
-        means = numpy.empty((*q.shape[:-1], v.shape[-1]), q.dtype)
-        logarithms = numpy.empty(q.shape[:-1], self.precision.wide(q[:0]).dtype)
-        for head, rows, seen, mask in _parts(q, k, is_causal):
-            means[head, rows], logarithms[head, rows] = whole(
-                q[head, rows], k[head, seen], v[head, seen], attn_mask=mask, scale=scale
-            )
-        shape = query.shape[:-1]
-        return means.reshape(*shape, v.shape[-1]), logarithms.reshape(shape)
 
     def attention_backward(
         self,

@@ -18,23 +18,6 @@ _BLAS = frozenset(
     map(numpy.dtype, (numpy.float32, numpy.float64, numpy.complex64, numpy.complex128))
 )
 _add = numpy.add
-_SMALL_WEIGHT = 4800
-"""Elements of a weight up to which no exchange pays."""
-
-
-def _is_exchanged(rows: int, weight: np.ndarray) -> bool:
-    """Return whether ``(weight @ x.T).T + bias`` takes less time than ``x @ weight.T + bias``, for
-    `x` of so many rows: BLAS packs a matrix in Fortran order slowly on the right. For few rows of
-    single precision that takes down to 0.4 of the time on processors with AVX-512.
-    """
-    columns, inner = weight.shape
-    return (
-        rows > 0
-        and not rows & 7
-        and 4 * rows <= inner
-        and 2 * rows <= columns
-        and weight.flags.c_contiguous
-    )
 
 
 def _product(ndim: int, other_ndim: int, generic: Function) -> Function:
@@ -83,14 +66,6 @@ class FastMatrixProducts(MatrixProducts):
         dtype = input.dtype
         if dtype is weight.dtype and dtype is bias.dtype and (dtype is _SINGLE or dtype in _BLAS):
             try:
-                if (
-                    dtype is _SINGLE
-                    and weight.size > _SMALL_WEIGHT
-                    and input.ndim == weight.ndim == 2
-                    and bias.ndim == 1
-                    and _is_exchanged(len(input), weight)
-                ):
-                    return _add(dot(weight, input.T).T, bias, order="C")
                 result = dot(input, weight.T) if threads_but_main() else input.dot(weight.T)
                 return _add(result, bias, out=result)
             except ValueError:

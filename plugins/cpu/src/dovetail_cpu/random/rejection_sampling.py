@@ -2,61 +2,94 @@
 and gamma.
 
 How many uniform numbers an element takes depends on the elements before it, so they are drawn one
-after another. `dovetail.Generator(bit_generator="PCG64")` draws whole arrays at once.
+after another. `dovetail.Generator(bit_generator="PCG64")` draws whole arrays at once. This is the
+reference of the functions that are compiled, as in `plain_draws`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from math import ceil, cos, exp, floor, inf, isnan, lgamma, log, log1p, pi, sin, sqrt
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from .drawn_numbers import doubles
-from .mersenne_twister import MersenneTwister
+from dovetail_dispatcher.sockets import COMPILED_OPERATOR
+
+from . import plain_draws
 
 Array = np.ndarray[Any, Any]
+Size = tuple[int, ...]
 
 _MOST: Final = 1 << 14
 _THIRD: Final = 11184811 / 33554432
 """PyTorch has it in single precision."""
 
 
-class Draws:
+class _Stream:
     """Uniform doubles one by one, made many at once; `close` gives back those that are left."""
 
-    def __init__(self, source: MersenneTwister, expected: int) -> None:
-        self._source, self._expected = source, expected
-        self._start = source.position()
+    def __init__(self, bits: Any, expected: int, kept: float | None) -> None:
+        self.kept = kept
+        self._bits, self._expected = bits, expected
+        self._start = bits.state
         self._count = 0
         self.uniform = self._made().__next__
 
     def _made(self) -> Iterator[float]:
         size = min(max(16, self._expected), _MOST)
         while True:
-            for number in doubles(self._source, (size,)).tolist():
+            for number in plain_draws.uniform(self._bits, (size,), True, 0.0, 1.0).tolist():
                 self._count += 1
                 yield number
 
     def normal(self) -> float:
         """Return a normal number; the second of a pair is kept."""
-        kept = self._source.kept
+        kept = self.kept
         if kept is not None:
-            self._source.kept = None
+            self.kept = None
             return kept
         angle = 2 * pi * self.uniform()
         radius = sqrt(-2 * log1p(-self.uniform()))
-        self._source.kept = radius * sin(angle)
+        self.kept = radius * sin(angle)
         return radius * cos(angle)
 
     def close(self) -> None:
-        """Leave the source where the last number was drawn."""
-        self._source.go_to(*self._start)
-        self._source.bits.random_raw(2 * self._count, output=False)
+        """Leave the generator where the last number was drawn."""
+        self._bits.state = self._start
+        self._bits.random_raw(2 * self._count, output=False)
 
 
-def poisson(draws: Draws, rate: float) -> float:
+def poisson(bits: Any, size: Size, rates: Array) -> Array:
+    """Return numbers of the Poisson distribution for rates in float64."""
+    return _each(_Stream(bits, 2 * rates.size, None), _poisson, rates)
+
+
+def binomial(bits: Any, size: Size, counts: Array, chances: Array) -> Array:
+    """Return how many trials succeed, for counts and chances in float64."""
+    return _each(_Stream(bits, 2 * counts.size, None), _binomial, counts, chances)
+
+
+def gamma(bits: Any, size: Size, alphas: Array, kept: float | None) -> tuple[Array, float | None]:
+    """Return numbers of the standard gamma distribution for parameters in float64, and the new
+    `kept`: the second normal number of a pair that was not drawn.
+    """
+    draws = _Stream(bits, 2 * alphas.size, kept)
+    return _each(draws, _gamma, alphas), draws.kept
+
+
+def _each(draws: _Stream, draw: Callable[..., float], *parameters: Array) -> Array:
+    """Return a number that ``draw(draws, *numbers)`` returns for every element of arrays."""
+    numbers = [each.reshape(-1).tolist() for each in parameters]
+    try:
+        made = [draw(draws, *row) for row in zip(*numbers, strict=True)]
+    finally:
+        draws.close()
+    return np.array(made, np.float64).reshape(parameters[0].shape)
+
+
+def _poisson(draws: _Stream, rate: float) -> float:
     """Return a number of the Poisson distribution: by products of uniform numbers (Knuth), or from
     a rate of 10 on by transformed rejection (Hörmann 1993, doi:10.1016/0167-6687(93)90997-4).
     """
@@ -87,7 +120,7 @@ def poisson(draws: Draws, rate: float) -> float:
             return float(k)
 
 
-def binomial(draws: Draws, count: float, chance: float) -> float:
+def _binomial(draws: _Stream, count: float, chance: float) -> float:
     """Return how many of `count` trials succeed: by the gaps between successes, or where at least
     10 are expected by transformed rejection (Hörmann 1993, doi:10.1080/00949659308811496).
     """
@@ -95,14 +128,14 @@ def binomial(draws: Draws, count: float, chance: float) -> float:
         return chance + count
     if count <= 0 or chance <= 0:
         return 0.0
-    if chance >= 1:
+    if chance >= 1 or count == inf:
         return count
     if chance > 0.5:
         return count - _rare(draws, count, 1 - chance)
     return _rare(draws, count, chance)
 
 
-def _rare(draws: Draws, count: float, chance: float) -> float:
+def _rare(draws: _Stream, count: float, chance: float) -> float:
     """Return a binomial number for a chance of at most a half."""
     if count * chance >= 10:
         return _transformed_binomial(draws, count, chance)
@@ -115,7 +148,7 @@ def _rare(draws: Draws, count: float, chance: float) -> float:
         found += 1
 
 
-def _transformed_binomial(draws: Draws, count: float, chance: float) -> float:
+def _transformed_binomial(draws: _Stream, count: float, chance: float) -> float:
     uniform = draws.uniform
     deviation = sqrt(count * chance * (1 - chance))
     b = 1.15 + 2.53 * deviation
@@ -154,7 +187,7 @@ def _stirling(k: float) -> float:
     return (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1)
 
 
-def gamma(draws: Draws, alpha: float) -> float:
+def _gamma(draws: _Stream, alpha: float) -> float:
     """Return a number of the standard gamma distribution (Marsaglia and Tsang 2000,
     doi:10.1145/358407.358414).
     """
@@ -176,3 +209,18 @@ def gamma(draws: Draws, alpha: float) -> float:
         square = x * x
         if u < 1 - 0.0331 * square * square or log(u) < 0.5 * square + d * (1 - v + log(v)):
             return scale * d * v
+
+
+class Rejections(NamedTuple):
+    """The functions of this module."""
+
+    poisson: Callable[..., Array] = poisson
+    binomial: Callable[..., Array] = binomial
+    gamma: Callable[..., tuple[Array, float | None]] = gamma
+
+
+@cache
+def compiled_rejections() -> Rejections:
+    """Return the functions, compiled where there is compiled code."""
+    plug = COMPILED_OPERATOR.plug
+    return Rejections(*[plug(f"random.{each.__name__}", each) for each in Rejections()])

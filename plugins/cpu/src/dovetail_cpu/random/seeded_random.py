@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,7 @@ from dovetail_aten.families import Distributions, GammaNumbers, Random
 from dovetail_aten.kernel_support import broadcast_shapes, never_warns
 
 from .drawn_numbers import doubles, exponential, narrowed
-from .mersenne_twister import MersenneTwister
-from .rejection_sampling import Draws, binomial, gamma, poisson
+from .rejection_sampling import compiled_rejections
 from .seeded_drawing import SeededDrawing, numbers_for
 
 Array = np.ndarray[Any, Any]
@@ -89,7 +87,9 @@ class SeededDistributions(Distributions, SeededDrawing):
         if source is None:
             return super().poisson(x, generator)
         self._check_rates(x)
-        return each(source, poisson, x)
+        with source.lock:
+            made = compiled_rejections().poisson(source.bits, x.shape, x.astype(np.float64))
+        return narrowed(made, x.dtype)
 
     def binomial(self, count: Array, prob: Array, generator: object = None) -> Any:
         """Return how many of `count` trials succeed, each with probability `prob`."""
@@ -98,7 +98,10 @@ class SeededDistributions(Distributions, SeededDrawing):
             return super().binomial(count, prob, generator)
         self._check_trials(count, prob)
         shape = broadcast_shapes([count.shape, prob.shape])
-        return each(source, binomial, *[np.broadcast_to(x, shape) for x in (count, prob)])
+        both = [np.broadcast_to(x, shape).astype(np.float64) for x in (count, prob)]
+        with source.lock:
+            made = compiled_rejections().binomial(source.bits, shape, *both)
+        return narrowed(made, count.dtype)
 
 
 class SeededGammaNumbers(GammaNumbers, SeededDrawing):
@@ -108,17 +111,8 @@ class SeededGammaNumbers(GammaNumbers, SeededDrawing):
         source = self.twister(generator)
         if source is None:
             return super()._gamma(alpha, generator)
-        return each(source, gamma, alpha.astype(np.float64))
-
-
-def each(source: MersenneTwister, draw: Callable[..., float], *parameters: Array) -> Array:
-    """Return a number that ``draw(draws, *numbers)`` returns for every element of arrays."""
-    like = parameters[0]
-    numbers = [each.reshape(-1).astype(np.float64).tolist() for each in parameters]
-    with source.lock:
-        draws = Draws(source, 2 * like.size)
-        try:
-            made = [draw(draws, *row) for row in zip(*numbers, strict=True)]
-        finally:
-            draws.close()
-    return narrowed(np.array(made, np.float64), like.dtype).reshape(like.shape)
+        with source.lock:
+            made, source.kept = compiled_rejections().gamma(
+                source.bits, alpha.shape, alpha.astype(np.float64), source.kept
+            )
+        return made

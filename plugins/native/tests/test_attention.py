@@ -1,0 +1,105 @@
+"""Compiled attention against its reference, for operands of every layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+core = pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
+
+from dovetail_dispatcher import compiled_code  # noqa: E402 - after what may be missing
+
+from .compiled_kernels import UNITS, close, kernel  # noqa: E402
+from .layouts import LAYOUTS, numbers  # noqa: E402
+
+pytestmark = [
+    pytest.mark.skipif(not compiled_code.is_in_force(), reason="it is switched off"),
+    pytest.mark.cpu_only(reason="the kernels are those of the cpu"),
+]
+
+NAME = "_scaled_dot_product_flash_attention_for_cpu"
+SHAPES = (
+    ((), 1, 1, 1, 1),
+    ((), 5, 7, 3, 2),
+    ((2, 3), 8, 8, 4, 4),
+    ((2,), 40, 33, 5, 6),
+    ((1, 2), 17, 64, 16, 1),
+    ((2,), 300, 260, 8, 4),
+    ((1, 1, 2), 3, 5000, 2, 3),
+)
+"""Leading sizes, queries, keys, features and width of the values."""
+
+
+def operands(shape: tuple[Any, ...], dtype: str, layout: str, special: bool = False) -> list[Any]:
+    lead, queries, keys, features, width = shape
+    sizes = ((queries, features), (keys, features), (keys, width))
+    return [
+        LAYOUTS[layout](numbers((*lead, *size), dtype, seed, special))
+        for seed, size in enumerate(sizes)
+    ]
+
+
+@pytest.mark.parametrize("is_causal", (False, True))
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ("f4", "f8"))
+def test_attention_agrees_with_the_reference(dtype, layout, is_causal):
+    compiled = kernel(NAME)
+    for shape in SHAPES:
+        given = operands(shape, dtype, layout)
+        before = [each.copy() for each in given]
+        for scale in (None, 0.3, -1.0):
+            arguments = (*given, 0.0, is_causal)
+            found = compiled(*arguments, scale=scale)
+            expected = compiled.__wrapped__(*arguments, scale=scale)
+            for one, other in zip(found, expected, strict=True):
+                close(one, other, 2000 * UNITS[dtype], 4.0)
+                assert one.flags.c_contiguous
+        for each, old in zip(given, before, strict=True):
+            np.testing.assert_array_equal(each, old)
+
+
+@pytest.mark.parametrize("is_causal", (False, True))
+def test_a_row_of_minus_infinities_has_no_weights(is_causal):
+    compiled = kernel(NAME)
+    query, key, value = operands(((), 5, 20, 3, 2), "f4", "C order")
+    query[:], key[:] = 1, -1e38
+    found = compiled(query * 1e38, key, value, 0.0, is_causal, scale=10.0)
+    np.testing.assert_array_equal(found[0], 0)
+    np.testing.assert_array_equal(found[1], 0)
+
+
+def test_nan_stays_in_its_row():
+    compiled = kernel(NAME)
+    query, key, value = operands(((2,), 20, 20, 3, 2), "f8", "C order")
+    query[1, 3, 0] = np.nan
+    means, logarithms = compiled(query, key, value)
+    assert np.isnan(means[1, 3]).all()
+    assert np.isnan(logarithms[1, 3])
+    assert np.isnan(logarithms).sum() == 1
+    assert np.isnan(means).sum() == means.shape[-1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    (
+        {"dropout_p": 0.5},
+        {"attn_mask": np.ones((5, 7), bool)},
+        {"key": np.ones((2, 7, 4), "f4")},
+        {"key": np.ones((2, 7, 3))},
+        {"key": np.ones((1, 7, 3), "f4")},
+        {"value": np.ones((2, 6, 2), "f4")},
+        {"value": np.ones((2, 0, 2), "f4")},
+        {"query": np.ones(3, "f4")},
+        {"scale": "1"},
+    ),
+)
+def test_what_it_does_not_compute_is_left_to_the_reference(change):
+    left = object()
+    compiled = core.CompiledKernel(NAME, lambda *_, **__: left)
+    given: dict[str, Any] = dict(
+        zip(("query", "key", "value"), operands(((2,), 5, 7, 3, 2), "f4", "C order"), strict=True)
+    )
+    assert compiled(**given) is not left
+    assert compiled(**(given | change)) is left
