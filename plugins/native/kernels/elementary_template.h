@@ -53,16 +53,16 @@ OF(bits_of)(REAL number)
     return bits;
 }
 
-/* exp(x + rest) for x between EXP_LEAST and EXP_GREATEST, or NaN, and a rest that is small beside
- * ln(2); tests/test_accuracy.py has its error. Two factors scale the result, each of which is a
+/* exp(x + near + rest) for a sum between EXP_LEAST and EXP_GREATEST, or NaN, where `rest` is small
+ * beside the digits of `near`; tests/test_accuracy.py has its error. Two factors scale the result, each of which is a
  * normal number, so that subnormal results are rounded once. */
 INLINE REAL
-OF(exp_of_sum)(REAL x, REAL rest)
+OF(exp_of_sum)(REAL x, REAL near, REAL rest)
 {
-    REAL shifted = FMA(x, LOG2_E, MAGIC);
+    REAL shifted = FMA(x + near, LOG2_E, MAGIC);
     REAL n = shifted - MAGIC;
     UINT whole = OF(bits_of)(shifted) - OF(bits_of)(MAGIC);
-    REAL r = FMA(n, -LN2_HIGH, x);
+    REAL r = FMA(n, -LN2_HIGH, x) + near;
     r = FMA(n, -LN2_LOW, r) + rest;
     REAL p = FMA(OF(exp_polynomial)(r) * r, r, r) + C(1.);
     /* Half of `whole`, rounded down, without the arithmetic shift that AVX2 lacks for 64 bits. */
@@ -75,7 +75,7 @@ OF(exp_of_sum)(REAL x, REAL rest)
 INLINE REAL
 OF(exp_in_range)(REAL x)
 {
-    return OF(exp_of_sum)(x, 0);
+    return OF(exp_of_sum)(x, 0, 0);
 }
 
 INLINE REAL
@@ -180,21 +180,21 @@ OF(log1p_of_power)(REAL x)
     return (is_large ? LN2_HIGH : 0) + (z + (is_large ? LN2_LOW + rest : rest));
 }
 
-/* erfc(z) for z >= 0, or NaN: u exp(p(u) - z^2) for u = 1 / (1 + z / 2). The square is the exact
- * one of the first digits and a small rest. */
+/* erfc(z) for z >= 0, or NaN: u exp(p(u) - z^2) for u = 1 / (1 + z / 2), with the digits that
+ * rounding the square takes. */
 INLINE REAL
 OF(erfc_not_negative)(REAL z)
 {
     REAL bounded = z > ERFC_GREATEST ? ERFC_GREATEST : z;
     REAL u = 1 / FMA(bounded, C(0.5), 1);
     REAL p = OF(erfc_polynomial)(u - C(0.578125));
+#if HAS_FMA
+    REAL square = -bounded * bounded, rest = FMA(-bounded, bounded, -square);
+#else
     REAL head = OF(of_bits)(OF(bits_of)(bounded) & HEAD);
-    REAL square = -head * head;
-    REAL sum = square + p;
-    REAL other = sum - square;
-    REAL lost = (square - (sum - other)) + (p - other);
-    REAL rest = lost - (bounded - head) * (bounded + head);
-    return u * OF(exp_of_sum)(sum, rest);
+    REAL square = -head * head, rest = -(bounded - head) * (bounded + head);
+#endif
+    return u * OF(exp_of_sum)(square, p, rest);
 }
 
 /* erf(x) for |x| <= 0.96. */

@@ -155,13 +155,21 @@ GRADIENT(elu_backward_of_result, A_B_C, x <= 0 ? g * ((x + a) * c) : g * b)
 KERNEL(erf, NONE, OF(erf_of)(x))
 KERNEL(erfc, NONE, OF(erfc_of)(x))
 
-/* The normal distribution function, with all digits left of 0, too. */
+/* The normal distribution function, with all digits left of 0, too; NaN has any. */
 #define SQRT_HALF C(0.7071067811865476)
-#define NORMAL(x) (C(0.5) * OF(erfc_of)(-(x) * SQRT_HALF))
+#define FAR 40 /* where it is 1, or less than half of the smallest number */
+INLINE REAL
+OF(normal)(REAL x)
+{
+    REAL size = OF(absolute)(x) < FAR ? OF(absolute)(x) : FAR;
+    REAL tail = C(0.5) * OF(erfc_not_negative)(size * SQRT_HALF);
+    return x > 0 ? 1 - tail : tail;
+}
+
 #define DENSITY(x) (OF(exp)((x) * (x) * C(-0.5)) * C(0.3989422804014327))
 
-KERNEL(gelu, NONE, x * NORMAL(x))
-GRADIENT(gelu_backward, NONE, g * (NORMAL(x) + x * DENSITY(x)))
+KERNEL(gelu, NONE, x * OF(normal)(x))
+GRADIENT(gelu_backward, NONE, g * (OF(normal)(x) + x * DENSITY(x)))
 
 /* ---- arithmetic of several arrays and a number ----------------------------------------------- */
 
@@ -256,5 +264,5 @@ OF(remainder)(char *const *data, const double *numbers, ptrdiff_t count)
 #undef TANH_CUBIC
 #undef NOT_POSITIVE
 #undef SQRT_HALF
-#undef NORMAL
+#undef FAR
 #undef DENSITY

@@ -33,9 +33,11 @@
  * nothing by itself (-ffp-contract=off), so that the last elements of a row, which no vector takes,
  * have the bits that they would have in a vector. */
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#define HAS_FMA 1
 #define FMA_f32(a, b, c) __builtin_fmaf(a, b, c)
 #define FMA_f64(a, b, c) __builtin_fma(a, b, c)
 #else
+#define HAS_FMA 0
 #define FMA_f32(a, b, c) ((a) * (b) + (c))
 #define FMA_f64(a, b, c) ((a) * (b) + (c))
 #endif
