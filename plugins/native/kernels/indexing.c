@@ -37,6 +37,29 @@ address(char *x, const char *index, ptrdiff_t along, ptrdiff_t size, ptrdiff_t w
     return (uint64_t)at < (uint64_t)size ? x + (ptrdiff_t)at * along : NULL;
 }
 
+enum { PART = 256 }; /* elements of a line whose indices are looked at before any is used */
+
+/* Write how far in bytes from x, of the first element, those of a part of a line lie. Return whether
+ * their indices are in range. */
+static int
+offsets_of_part(const indexed_line *line, ptrdiff_t first, ptrdiff_t count, ptrdiff_t *offsets)
+{
+    const char *index = line->index + first * line->index_step;
+    const uint64_t size = (uint64_t)line->size, wrap = (uint64_t)line->wrap;
+    uint64_t is_out = 0;
+    for (ptrdiff_t n = 0; n < count; n++) {
+        uint64_t at;
+        memcpy(&at, index + n * line->index_step, sizeof at);
+        at += (uint64_t)((int64_t)at >> 63) & wrap;
+        is_out |= at >= size;
+        offsets[n] = (ptrdiff_t)(at * (uint64_t)line->along);
+    }
+    for (ptrdiff_t n = 0; line->x_step != 0 && n < count; n++) {
+        offsets[n] += (first + n) * line->x_step;
+    }
+    return !is_out;
+}
+
 /* Axes of more than one element, neighbours of which are one where all steps allow it; the last
  * becomes the line. */
 static int
@@ -136,13 +159,15 @@ go_through(const indexed_elements *given, line_function *function)
             }                                                                                     \
             return 1;                                                                             \
         }                                                                                         \
-        ptrdiff_t index_step = line->index_step;                                                  \
-        for (ptrdiff_t n = 0; n < count; n++) {                                                   \
-            char *at = address(x + n * x_step, index + n * index_step, along, size, wrap);        \
-            if (at == NULL) {                                                                     \
+        for (ptrdiff_t first = 0; first < count; first += PART) {                                 \
+            ptrdiff_t offsets[PART], part = count - first < PART ? count - first : PART;          \
+            if (!offsets_of_part(line, first, part, offsets)) {                                   \
                 return 0;                                                                         \
             }                                                                                     \
-            name##_one((type *)at, (type *)(values + n * value_step));                            \
+            char *to = values + first * value_step;                                               \
+            for (ptrdiff_t n = 0; n < part; n++) {                                                \
+                name##_one((type *)(x + offsets[n]), (type *)(to + n * value_step));              \
+            }                                                                                     \
         }                                                                                         \
         return 1;                                                                                 \
     }                                                                                             \

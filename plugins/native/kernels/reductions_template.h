@@ -241,14 +241,12 @@ OF(sum_terms_of_columns)(
             const REAL *block = array + offset + start * step;
             ptrdiff_t filled = count < LANES ? count : LANES;
             OF(numbers) lanes[LANES][TILE_VECTORS];
-            for (int j = 0; j < filled; j++) {
+            for (ptrdiff_t i = 0; i < count; i++, block += step) {
                 for (int k = 0; k < vectors; k++) {
-                    OF(numbers) sum = {0}, center = NUMBERS_AT(centers, k);
-                    for (ptrdiff_t i = j; i < count; i += LANES) {
-                        OF(numbers) x = OF(columns_at)(block + i * step, k, width);
-                        sum += OF(term_of_vector)(which, x, center);
-                    }
-                    lanes[j][k] = sum;
+                    OF(numbers) x = OF(term_of_vector)(
+                        which, OF(columns_at)(block, k, width), NUMBERS_AT(centers, k));
+                    OF(numbers) *lane = &lanes[i % LANES][k];
+                    *lane = x + (i < LANES ? (OF(numbers)){0} : *lane);
                 }
             }
             for (int half = LANES / 2; half > 0; half /= 2) {
@@ -299,17 +297,11 @@ OF(combine_columns)(
         for (ptrdiff_t start = 0; start < axes->row.size; start += BLOCK) {
             ptrdiff_t rest = axes->row.size - start, count = rest < BLOCK ? rest : BLOCK;
             const REAL *block = array + offset + start * step;
-            for (int j = 0; j < filled; j++) {
+            for (ptrdiff_t i = 0; i < count; i++, block += step) {
                 for (int k = 0; k < vectors; k++) {
-                    OF(numbers) made = lanes[j][k];
-                    OF(bits) has_nan = is_nan[k];
-                    for (ptrdiff_t i = j; i < count; i += LANES) {
-                        OF(numbers) x = OF(columns_at)(block + i * step, k, width);
-                        made = OF(combined_vectors)(kind, made, x);
-                        has_nan |= OF(nan_in)(kind, x);
-                    }
-                    lanes[j][k] = made;
-                    is_nan[k] = has_nan;
+                    OF(numbers) x = OF(columns_at)(block, k, width), *lane = &lanes[i % LANES][k];
+                    *lane = OF(combined_vectors)(kind, *lane, x);
+                    is_nan[k] |= OF(nan_in)(kind, x);
                 }
             }
         }
