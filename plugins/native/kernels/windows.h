@@ -25,19 +25,23 @@ typedef void patch_writer(
 typedef void patch_adder(
     void *image, const void *patches, ptrdiff_t step, const image_windows *windows);
 
+/* The number of elements of memory that the functions below work in, which may be any. */
+typedef double room_size(const image_windows *windows);
+
 /* With an image x, its results y, an element for each window, and a weight w, an element for each
  * place: add w x to y; add w y to x; set w to the sums of x y over `count` images. Images, and
  * results, are so many elements apart. */
 typedef void channel_correlator(
-    void *results, const void *image, const void *weight, const image_windows *windows);
+    void *results, const void *image, const void *weight, const image_windows *windows, void *room);
 typedef void channel_spreader(
-    void *image, const void *results, const void *weight, const image_windows *windows);
+    void *image, const void *results, const void *weight, const image_windows *windows, void *room);
 typedef void channel_weigher(
     void *weight, const void *images, ptrdiff_t between_images, const void *results,
-    ptrdiff_t between_results, ptrdiff_t count, const image_windows *windows);
+    ptrdiff_t between_results, ptrdiff_t count, const image_windows *windows, void *room);
 
 /* By precision, of which the first is single. */
 typedef struct {
+    room_size *room;
     patch_writer *write;
     patch_adder *add[2];
     channel_correlator *correlate[2];

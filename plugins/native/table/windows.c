@@ -176,6 +176,8 @@ add_patches(PyObject *const *arguments, int variant)
 
 /* ---- channel by channel ---------------------------------------------------------------------- */
 
+enum { MOST_ROOM = 1 << 26 }; /* elements of an image with its padding */
+
 /* Which numbers of windows are the shape of an array. */
 typedef enum { SIZES, NUMBERS, KERNELS } extent;
 
@@ -262,7 +264,7 @@ typedef struct {
 } channel_memory;
 
 static void
-go_through_channels(const channels *read, extent computed, channel_memory memory)
+go_through_channels(const channels *read, extent computed, channel_memory memory, void *room)
 {
     const window_kernels *kernels = kernels_in_force->windows;
     npy_intp results = read->groups * read->rows, item = read->precision ? 8 : 4;
@@ -276,15 +278,15 @@ go_through_channels(const channels *read, extent computed, channel_memory memory
         if (computed == KERNELS) {
             kernels->weigh[read->precision](
                 w, x, between_images / item, y, between_results / item, read->images,
-                &read->windows);
+                &read->windows, room);
             continue;
         }
         for (npy_intp k = 0; k < read->images; k++, x += between_images, y += between_results) {
             if (computed == NUMBERS) {
-                kernels->correlate[read->precision](y, x, w, &read->windows);
+                kernels->correlate[read->precision](y, x, w, &read->windows, room);
             }
             else {
-                kernels->spread[read->precision](x, y, w, &read->windows);
+                kernels->spread[read->precision](x, y, w, &read->windows, room);
             }
         }
     }
@@ -305,17 +307,36 @@ are_padded(const image_windows *windows)
     return 0;
 }
 
+/* Whether zeros in the place of other elements change no result. */
+static int
+are_finite(int precision, PyArrayObject *array)
+{
+    return kernels_in_force->windows->are_finite[precision](
+        PyArray_DATA(array), PyArray_SIZE(array));
+}
+
 /* Compute zeros that were made for one of the three arrays from the other two. Takes the reference
- * to what is made. Zeros beyond the images are not multiplied: where their factors, the second
- * array, are not finite, the result is the reference's. */
+ * to what is made. Zeros are multiplied by elements of the second array, and of the first one if
+ * these are images of which weights are computed: where these are not finite, the result is the
+ * reference's, as it is where padding makes images too large. */
 static PyObject *
 compute(const channels *read, extent computed, PyArrayObject *made, PyObject *one, PyObject *other)
 {
     PyArrayObject *first = in_c_order(one), *second = in_c_order(other);
-    if (second != NULL && computed != SIZES && are_padded(&read->windows) &&
-        !kernels_in_force->windows->are_finite[read->precision](
-            PyArray_DATA(second), PyArray_SIZE(second))) {
+    double size = kernels_in_force->windows->room(&read->windows);
+    int is_left = size > MOST_ROOM;
+    if (first != NULL && second != NULL && !is_left) {
+        int p = read->precision;
+        is_left = ((computed != NUMBERS || are_padded(&read->windows)) && !are_finite(p, second)) ||
+                  (computed == KERNELS && !are_finite(p, first));
+    }
+    void *room = is_left ? NULL : PyMem_RawMalloc((size_t)size * (read->precision ? 8 : 4));
+    if (is_left) {
         Py_CLEAR(made);
+    }
+    else if (room == NULL) {
+        Py_CLEAR(made);
+        PyErr_NoMemory();
     }
     else if (made != NULL && first != NULL && second != NULL) {
         npy_intp item = PyArray_ITEMSIZE(made);
@@ -331,11 +352,12 @@ compute(const channels *read, extent computed, PyArrayObject *made, PyObject *on
         channel_memory memory = {
             PyArray_BYTES(x), PyArray_BYTES(y), PyArray_BYTES(w), image, result, weight};
         npy_intp work = PyArray_SIZE(y) * read->depth * count_places(&read->windows);
-        RELEASED(work, go_through_channels(read, computed, memory));
+        RELEASED(work, go_through_channels(read, computed, memory, room));
     }
     else {
         Py_CLEAR(made);
     }
+    PyMem_RawFree(room);
     Py_XDECREF(first);
     Py_XDECREF(second);
     return (PyObject *)made;

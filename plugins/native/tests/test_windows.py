@@ -176,7 +176,9 @@ def test_zeros_beyond_an_image_are_multiplied_with_infinities_by_the_reference(n
     compiled = _core.CompiledKernel(f"convolution_direct{name}", lambda *_: left)
     assert compiled(x, y if name else weight, windows, 3) is left
     inside = (windows[0]._replace(padding=0, number=4), windows[1])
-    assert compiled(x, y[:, :, :4] if name else weight, inside, 3) is not left
+    # Weights of images are sums of lines that zeros follow.
+    found = compiled(x, y[:, :, :4] if name else weight, inside, 3)
+    assert (found is left) is bool(name)
 
 
 @pytest.mark.parametrize("name", ("", ".input", ".weight"))
