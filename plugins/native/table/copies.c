@@ -258,6 +258,41 @@ join(PyObject *const *arguments, int is_new)
 
 /* ---- turned around and shifted --------------------------------------------------------------- */
 
+/* Copy rows of an array whose last axis goes backwards, of elements of 4 or 8 bytes: NumPy copies
+ * them one by one. */
+static void
+copy_backwards(char *to, PyArrayObject *turned)
+{
+    int last = PyArray_NDIM(turned) - 1;
+    npy_intp length = PyArray_DIM(turned, last), index[NPY_MAXDIMS] = {0};
+    const char *from = PyArray_BYTES(turned);
+    for (int i = 0; i >= 0;) {
+        if (PyArray_ITEMSIZE(turned) == 4) {
+            uint32_t *restrict row = (uint32_t *)to;
+            const uint32_t *restrict end = (const uint32_t *)from;
+            for (npy_intp j = 0; j < length; j++) {
+                row[j] = end[-j];
+            }
+        }
+        else {
+            uint64_t *restrict row = (uint64_t *)to;
+            const uint64_t *restrict end = (const uint64_t *)from;
+            for (npy_intp j = 0; j < length; j++) {
+                row[j] = end[-j];
+            }
+        }
+        to += length * PyArray_ITEMSIZE(turned);
+        for (i = last - 1; i >= 0; i--) { /* the next row */
+            from += PyArray_STRIDE(turned, i);
+            if (++index[i] < PyArray_DIM(turned, i)) {
+                break;
+            }
+            from -= index[i] * PyArray_STRIDE(turned, i);
+            index[i] = 0;
+        }
+    }
+}
+
 static PyObject *
 flip(PyObject *const *arguments, int variant)
 {
@@ -284,7 +319,19 @@ flip(PyObject *const *arguments, int variant)
     /* It lives as long as this call, which holds the array. */
     PyArrayObject *turned = (PyArrayObject *)PyArray_NewFromDescr(
         &PyArray_Type, dtype, ndim, PyArray_DIMS(x), strides, PyArray_BYTES(x) + offset, 0, NULL);
-    PyObject *made = turned == NULL ? NULL : PyArray_NewCopy(turned, NPY_CORDER);
+    npy_intp item = PyArray_ITEMSIZE(x);
+    PyObject *made = NULL;
+    if (turned != NULL && (item == 4 || item == 8) && strides[ndim - 1] == -item &&
+        PyArray_ISALIGNED(turned) && !PyDataType_REFCHK(dtype)) {
+        made = (PyObject *)new_of_dtype(dtype, ndim, PyArray_DIMS(x));
+        if (made != NULL) {
+            RELEASED(
+                PyArray_SIZE(x), copy_backwards(PyArray_BYTES((PyArrayObject *)made), turned));
+        }
+    }
+    else if (turned != NULL) {
+        made = PyArray_NewCopy(turned, NPY_CORDER);
+    }
     Py_XDECREF(turned);
     return made;
 }
@@ -388,6 +435,53 @@ triangle(PyObject *const *arguments, int part)
     return (PyObject *)made;
 }
 
+/* ---- frequencies of real numbers ------------------------------------------------------------- */
+
+/* Define a function that writes rows of all frequencies, of the nonnegative ones: those of negative
+ * frequencies are conjugates. */
+#define MIRROR(name, type)                                                                        \
+    static void name(type *to, const type *half, npy_intp rows, npy_intp kept, npy_intp size)     \
+    {                                                                                             \
+        for (npy_intp row = 0; row < rows; row++, half += 2 * kept, to += 2 * size) {             \
+            memcpy(to, half, (size_t)(2 * kept) * sizeof *to);                                    \
+            for (npy_intp k = kept; k < size; k++) {                                              \
+                to[2 * k] = half[2 * (size - k)];                                                 \
+                to[2 * k + 1] = -half[2 * (size - k) + 1];                                        \
+            }                                                                                     \
+        }                                                                                         \
+    }
+MIRROR(mirror_single, float)
+MIRROR(mirror_double, double)
+
+/* fft.mirrored(half, axis, size), along the last axis of an array in C order. */
+static PyObject *
+mirrored(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *half = plain_array(arguments[0]);
+    npy_intp axis, size, dims[NPY_MAXDIMS];
+    if (half == NULL || !PyArray_ISCARRAY_RO(half) || PyArray_NDIM(half) == 0 ||
+        (PyArray_TYPE(half) != NPY_CFLOAT && PyArray_TYPE(half) != NPY_CDOUBLE) ||
+        !read_int(arguments[1], &axis) || axis != PyArray_NDIM(half) - 1 ||
+        !read_size(arguments[2], &size) || PyArray_DIM(half, (int)axis) != size / 2 + 1) {
+        return NULL;
+    }
+    memcpy(dims, PyArray_DIMS(half), (size_t)PyArray_NDIM(half) * sizeof *dims);
+    npy_intp kept = dims[axis], rows = PyArray_SIZE(half) / kept;
+    dims[axis] = size;
+    PyArrayObject *made = new_of_dtype(PyArray_DESCR(half), PyArray_NDIM(half), dims);
+    if (made != NULL && PyArray_TYPE(half) == NPY_CFLOAT) {
+        RELEASED(
+            rows * size,
+            mirror_single(PyArray_DATA(made), PyArray_DATA(half), rows, kept, size));
+    }
+    else if (made != NULL) {
+        RELEASED(
+            rows * size,
+            mirror_double(PyArray_DATA(made), PyArray_DATA(half), rows, kept, size));
+    }
+    return (PyObject *)made;
+}
+
 /* ---- one or the other ------------------------------------------------------------------------ */
 
 /* Elements of 4 or 8 bytes, and of any other size. */
@@ -464,6 +558,7 @@ const kernel_row copy_rows[] = {
     ROW("roll", roll, 0, "self", "shifts", "dims"),
     ROW("where.self", where, 0, "condition", "self", "other"),
     ROW("masked_fill.Scalar", masked_fill, 0, "self", "mask", "value"),
+    ROW("fft.mirrored", mirrored, 0, "half", "axis", "size"),
     ROW("tril", triangle, LOWER, "self", "diagonal"),
     ROW("triu", triangle, UPPER, "self", "diagonal"),
     {NULL},

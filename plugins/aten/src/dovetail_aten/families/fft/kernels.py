@@ -17,6 +17,10 @@ _INVERSE = ("forward", "ortho", "backward")
 class Fourier(Family):
     """Fourier transforms between real and complex arrays."""
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._mirrored = self.capabilities.compiled("fft.mirrored", self._with_negative)
+
     @operator("_fft_c2c")
     def fft_c2c(self, x: Any, dim: Sequence[int], normalization: int, forward: bool) -> Any:
         """Return the transform of complex numbers along `dim`, or the inverse."""
@@ -24,11 +28,8 @@ class Fourier(Family):
         axes = wrap_dims(tuple(dim), x.ndim) if len(dim) else ()
         if not axes:
             return self.capabilities.clone(x)
-        if forward:
-            transform, norms = self.scipy("fft.fftn", "_fft_c2c"), _FORWARD
-        else:
-            transform, norms = self.scipy("fft.ifftn", "_fft_c2c"), _INVERSE
-        return self.ordered(transform(x, axes=axes, norm=_scale(norms, normalization)))
+        norm = _scale(_FORWARD if forward else _INVERSE, normalization)
+        return self._transformed("fft" if forward else "ifft", "_fft_c2c", x, axes, norm)
 
     @operator("_fft_r2c")
     def fft_r2c(self, x: Any, dim: Sequence[int], normalization: int, onesided: bool) -> Any:
@@ -44,9 +45,11 @@ class Fourier(Family):
             raise RuntimeError(
                 f"Unsupported dtype {self.dtypes[x.dtype].scalar_name}. Convert it to float32."
             )
-        transform = self.scipy("fft.rfftn" if onesided else "fft.fftn", "_fft_r2c")
-        axes = some_axes(dim, x.ndim)
-        return self.ordered(transform(x, axes=axes, norm=_scale(_FORWARD, normalization)))
+        axes, norm = some_axes(dim, x.ndim), _scale(_FORWARD, normalization)
+        if onesided or len(axes) > 1:
+            return self._transformed("rfft" if onesided else "fft", "_fft_r2c", x, axes, norm)
+        half = self._transformed("rfft", "_fft_r2c", x, axes, norm)
+        return self._mirrored(half, axes[0], x.shape[axes[0]])
 
     @operator("_fft_c2r")
     def fft_c2r(self, x: Any, dim: Sequence[int], normalization: int, last_dim_size: int) -> Any:
@@ -58,6 +61,26 @@ class Fourier(Family):
         sizes = (*[x.shape[axis] for axis in axes[:-1]], last_dim_size)
         transform = self.scipy("fft.irfftn", "_fft_c2r")
         return self.ordered(transform(x, s=sizes, axes=axes, norm=_scale(_INVERSE, normalization)))
+
+    def _transformed(
+        self, name: str, operator: str, x: Array, axes: Sequence[int], norm: str
+    ) -> Any:
+        """Return a transform by the function for one axis, which is called in less time, or by that
+        for several.
+        """
+        if len(axes) == 1:
+            made = self.scipy(f"fft.{name}", operator)(x, axis=axes[0], norm=norm)
+        else:
+            made = self.scipy(f"fft.{name}n", operator)(x, axes=axes, norm=norm)
+        return self.ordered(made)
+
+    def _with_negative(self, half: Any, axis: int, size: int) -> Any:
+        """Return all `size` frequencies of real numbers along `axis`, of the nonnegative ones: the
+        others are their conjugates.
+        """
+        xp = self.xp
+        inner = half[(*[slice(None)] * axis, slice(1, (size + 1) // 2))]
+        return xp.concatenate((half, xp.flip(xp.conjugate(inner), axis=axis)), axis=axis)
 
     def _check_complex(self, x: Array) -> None:
         if x.dtype not in self.precision.complex:
