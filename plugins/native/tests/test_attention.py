@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -58,6 +59,22 @@ def test_attention_agrees_with_the_reference(dtype, layout, is_causal):
                 assert one.flags.c_contiguous
         for each, old in zip(given, before, strict=True):
             np.testing.assert_array_equal(each, old)
+
+
+@pytest.mark.parametrize("dtype", (np.float16, ml_dtypes.bfloat16))
+def test_half_precision_is_rounded_once(dtype):
+    compiled = kernel(NAME)
+    for shape in SHAPES:
+        halves = [each.astype(dtype) for each in operands(shape, "f4", "C order")]
+        means, logarithms = compiled(*halves, 0.0, True)
+        wide = compiled(*[each.astype("f4") for each in halves], 0.0, True)
+        assert means.dtype == dtype
+        np.testing.assert_array_equal(means, wide[0].astype(dtype))
+        np.testing.assert_array_equal(logarithms, wide[1])
+        assert compiled.__wrapped__(*halves, 0.0, True)[1].dtype == logarithms.dtype
+        left = object()
+        mixed = core.CompiledKernel(NAME, lambda *_, left=left: left)
+        assert mixed(halves[0], halves[1].astype("f4"), halves[2]) is left
 
 
 @pytest.mark.parametrize("is_causal", (False, True))
