@@ -27,15 +27,9 @@ from .linalg.kernels.matrix_checks import failure as failure
 from .linalg.kernels.matrix_checks import refuse_dtypes as refuse_dtypes
 from .losses.kernels.likelihood import Likelihood as Likelihood
 from .losses.kernels.losses import Losses as Losses
-from .matmul.kernels import (
-    MatrixProducts as MatrixProducts,
-)
-from .matmul.kernels import (
-    check_bmm as check_bmm,
-)
-from .matmul.kernels import (
-    check_mm as check_mm,
-)
+from .matmul.kernels import MatrixProducts as MatrixProducts
+from .matmul.kernels import check_bmm as check_bmm
+from .matmul.kernels import check_mm as check_mm
 from .normalization.kernels.channel_normalization import (
     ChannelNormalization as ChannelNormalization,
 )
