@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
-from dovetail_kernel import dtype, get_default_dtype
+from dovetail_kernel import DTYPES, dtype, get_default_dtype
 
 from ..kernel_support.geometry.broadcasting import elementwise_layout
 from ..kernel_support.geometry.memory_layout import dense_strides_like, image_strides
 from .meta_array import MetaArray
 
 Rule = Callable[..., Any]
+
+OWN_DTYPES: Final = {each: each for each in DTYPES}
+"""The dtypes of arrays of this backend: themselves. Checks of kernels ask for them."""
 
 
 def like(

@@ -162,25 +162,11 @@ conv_transpose2d = _transposed("conv_transpose2d", 2)
 conv_transpose3d = _transposed("conv_transpose3d", 3)
 
 
-def _convolution(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-    benchmark: bool,
-    deterministic: bool,
-    cudnn_enabled: bool,
-    allow_tf32: bool,
-) -> Any:
-    """Return the convolution; how PyTorch's libraries are to compute it does not matter here."""
-    return F.convolution(
-        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
-    )
+def _convolution(*arguments: Any) -> Any:
+    """Return the convolution; how PyTorch's libraries are to compute it, which the last four
+    arguments say, does not matter here.
+    """
+    return F.convolution(*arguments[:-4])
 
 
 def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Any:

@@ -9,26 +9,15 @@ from typing import Any
 from ...meta.meta_array import MetaArray
 from ...meta.table import like
 from .kernels.convolution_geometry import check_convolution_dtypes, convolution_of
-from .kernels.patch_geometry import blocks_of, folded_blocks_of
+from .kernels.patch_geometry import Blocks, blocks_of, folded_blocks_of
 from .kernels.shuffle_geometry import check_channel_shuffle, shuffled_shape, unshuffled_shape
 
 
 def convolution(
-    input: MetaArray,
-    weight: MetaArray,
-    bias: MetaArray | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
+    input: MetaArray, weight: MetaArray, bias: MetaArray | None, *how: Any
 ) -> MetaArray:
     check_convolution_dtypes(input.dtype, weight.dtype, None if bias is None else bias.dtype)
-    _, shape = convolution_of(
-        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
-    )
-    return like(input, shape)
+    return like(input, convolution_of(input, weight, bias, *how)[1])
 
 
 def convolution_backward(
@@ -36,17 +25,10 @@ def convolution_backward(
     input: MetaArray,
     weight: MetaArray,
     bias_sizes: Sequence[int] | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-    output_mask: Sequence[bool],
+    *how: Any,
 ) -> tuple[MetaArray | None, MetaArray | None, MetaArray | None]:
-    _, shape = convolution_of(
-        input, weight, None, stride, padding, dilation, transposed, output_padding, groups
-    )
+    *numbers, output_mask = how
+    _, shape = convolution_of(input, weight, None, *numbers)
     made: list[Any] = [like(input), like(weight), like(grad_output, shape[1:2])]
     first, second, third = [
         each if wanted else None for each, wanted in zip(made, output_mask, strict=True)
@@ -54,28 +36,17 @@ def convolution_backward(
     return first, second, third
 
 
-def im2col(
-    self: MetaArray,
-    kernel_size: Sequence[int],
-    dilation: Sequence[int],
-    padding: Sequence[int],
-    stride: Sequence[int],
-) -> MetaArray:
-    windows = blocks_of(self.shape, kernel_size, dilation, padding, stride)
+def im2col(self: MetaArray, kernel_size: Sequence[int], *how: Sequence[int]) -> MetaArray:
+    windows = blocks_of(self.shape, Blocks(kernel_size, *how))
     rows = self.shape[-3] * math.prod(kernel_size)
     columns = math.prod([window.number for window in windows])
     return like(self, (*self.shape[:-3], rows, columns))
 
 
 def col2im(
-    self: MetaArray,
-    output_size: Sequence[int],
-    kernel_size: Sequence[int],
-    dilation: Sequence[int],
-    padding: Sequence[int],
-    stride: Sequence[int],
+    self: MetaArray, output_size: Sequence[int], kernel_size: Sequence[int], *how: Sequence[int]
 ) -> MetaArray:
-    folded_blocks_of(self.shape, output_size, kernel_size, dilation, padding, stride)
+    folded_blocks_of(self.shape, output_size, Blocks(kernel_size, *how))
     channels = self.shape[-2] // math.prod(kernel_size)
     return like(self, (*self.shape[:-2], channels, *output_size))
 

@@ -27,17 +27,11 @@ _IMAGES = 4
 """Dimensions of images: (N, C, H, W)."""
 
 
-def nll_loss(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: int = MEAN,
-    ignore_index: int = -100,
-) -> Any:
-    """Return the negative log likelihood of classes `target` under log probabilities `self` of
-    shape (N, C) or (C,).
+def nll_loss(self: Tensor, *how: Any) -> Any:
+    """Return the negative log likelihood of classes under log probabilities `self` of shape (N, C)
+    or (C,).
     """
-    return F.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
+    return F.nll_loss_forward(self, *how)[0]
 
 
 def nll_loss_nd(

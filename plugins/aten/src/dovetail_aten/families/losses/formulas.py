@@ -11,34 +11,14 @@ from ...typing import Namespace, Tensor, TensorLike
 MEAN, SUM = 1, 2
 
 
-def nll_loss_double_backward(
-    k: Namespace,
-    grad: TensorLike,
-    target: Tensor,
-    weight: TensorLike | None,
-    reduction: int,
-    ignore_index: int,
-    total_weight: object,
-) -> Any:
+def nll_loss_double_backward(k: Namespace, grad: TensorLike, *loss: Any) -> Any:
     """Return the gradient of nll_loss_backward with respect to the gradient it was given."""
-    return _of_gradient(
-        k, k.nll_loss_forward, grad, target, weight, reduction, ignore_index, total_weight
-    )
+    return _of_gradient(k, k.nll_loss_forward, grad, *loss)
 
 
-def nll_loss2d_double_backward(
-    k: Namespace,
-    grad: Tensor,
-    target: Tensor,
-    weight: TensorLike | None,
-    reduction: int,
-    ignore_index: int,
-    total_weight: Tensor,
-) -> Any:
+def nll_loss2d_double_backward(k: Namespace, grad: Tensor, *loss: Any) -> Any:
     """Return the gradient of nll_loss2d_backward with respect to the gradient it was given."""
-    return _of_gradient(
-        k, k.nll_loss2d_forward, grad, target, weight, reduction, ignore_index, total_weight
-    )
+    return _of_gradient(k, k.nll_loss2d_forward, grad, *loss)
 
 
 def _of_gradient(

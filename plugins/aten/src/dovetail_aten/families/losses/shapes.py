@@ -19,15 +19,7 @@ def nll_loss_forward(
     return like(self, shape), like(self, ())
 
 
-def nll_loss_backward(
-    grad_output: MetaArray,
-    self: MetaArray,
-    target: MetaArray,
-    weight: MetaArray | None,
-    reduction: int,
-    ignore_index: int,
-    total_weight: MetaArray,
-) -> MetaArray:
+def nll_loss_backward(grad_output: MetaArray, self: MetaArray, *how: object) -> MetaArray:
     return like(self)
 
 

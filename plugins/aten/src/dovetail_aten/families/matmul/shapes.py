@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from dovetail_kernel import DTYPES
-
 from ...meta.meta_array import MetaArray
+from ...meta.table import OWN_DTYPES
 from ...typing import Scalar
 from .kernels import check_added, check_bmm, check_dot, check_mm, check_mv
 
-_OWN: Final = {dtype: dtype for dtype in DTYPES}
-
 
 def mm(self: MetaArray, mat2: MetaArray) -> MetaArray:
-    check_mm(self, mat2, _OWN)
+    check_mm(self, mat2, OWN_DTYPES)
     return MetaArray((self.shape[0], mat2.shape[1]), self.dtype)
 
 
 def bmm(self: MetaArray, mat2: MetaArray) -> MetaArray:
-    check_bmm(self, mat2, _OWN)
+    check_bmm(self, mat2, OWN_DTYPES)
     return MetaArray((self.shape[0], self.shape[1], mat2.shape[2]), self.dtype)
 
 
 def mv(self: MetaArray, vec: MetaArray) -> MetaArray:
-    check_mv(self, vec, _OWN)
+    check_mv(self, vec, OWN_DTYPES)
     return MetaArray(self.shape[:1], self.dtype)
 
 
@@ -33,7 +28,7 @@ def dot(
 ) -> MetaArray:
     second = tensor if tensor is not None else other
     assert second is not None
-    check_dot("dot", self, second, _OWN)
+    check_dot("dot", self, second, OWN_DTYPES)
     return MetaArray((), self.dtype)
 
 
@@ -63,5 +58,5 @@ def addbmm(
 
 
 def _added(self: MetaArray, product: MetaArray) -> MetaArray:
-    check_added(self, product, _OWN)
+    check_added(self, product, OWN_DTYPES)
     return product

@@ -16,24 +16,14 @@ from dovetail_kernel.tensor import kernel_writes
 from ...typing import Tensor
 
 
-def batch_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool,
-) -> Any:
+def batch_norm(input: Tensor, *how: Any) -> Any:
     """Return `input` normalized over everything but its channels, dimension 1, then scaled and
-    shifted: by its own statistics in training, which the running ones follow, else by those.
+    shifted: by its own statistics in training, which the running ones follow, else by those. Which
+    of PyTorch's libraries is allowed, by the last argument, does not matter here.
     """
     if input.ndim < 2 and not input.numel():
         return F.clone(input)
-    statistics = (running_mean, running_var)
-    return native_batch_norm(input, weight, bias, *statistics, training, momentum, eps)[0]
+    return native_batch_norm(input, *how[:-1])[0]
 
 
 def native_batch_norm(
@@ -235,15 +225,8 @@ def _check_rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tens
         )
 
 
-def layer_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-05,
-    cudnn_enable: bool = True,
-) -> Any:
-    """Return `input` normalized over its last dimensions, which are `normalized_shape`, then scaled
-    and shifted.
+def layer_norm(input: Tensor, *how: Any) -> Any:
+    """Return `input` normalized over its last dimensions, then scaled and shifted; which of
+    PyTorch's libraries is allowed, by the last argument, does not matter here.
     """
-    return F.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+    return F.native_layer_norm(input, *how[:-1])[0]

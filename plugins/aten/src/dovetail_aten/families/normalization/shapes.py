@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dovetail_kernel import dtype
 
 from ...meta.meta_array import MetaArray
 from ...meta.table import like
 from .kernels.channel_normalization import check_batch_norm, check_group_norm
+from .kernels.normalization import check_layer_norm
 
 Optional = MetaArray | None
 
@@ -50,7 +52,7 @@ def native_batch_norm_backward(
     channels = check_batch_norm(input.shape, weight, None, running_mean, running_var)
     kind = _of_statistics(input, (weight, running_mean, running_var))
     kind = kind if weight is None else weight.dtype
-    return _gradients(input, channels, kind, output_mask)
+    return _gradients(input, (channels,), kind, output_mask)
 
 
 def native_group_norm(
@@ -82,13 +84,13 @@ def native_group_norm_backward(
 ) -> tuple[Optional, Optional, Optional]:
     check_group_norm(input.shape, weight, None, C, group)
     kind = input.dtype if weight is None else weight.dtype
-    return _gradients(input, C, kind, output_mask)
+    return _gradients(input, (C,), kind, output_mask)
 
 
 def _gradients(
-    input: MetaArray, channels: int, kind: dtype, output_mask: Sequence[bool]
+    input: MetaArray, shape: Sequence[int], kind: dtype, output_mask: Sequence[bool]
 ) -> tuple[Optional, Optional, Optional]:
-    one = like(input, (channels,), kind)
+    one = like(input, shape, kind)
     first, second, third = [
         each if wanted else None
         for each, wanted in zip((like(input), one, like(one)), output_mask, strict=True)
@@ -103,14 +105,8 @@ def native_layer_norm(
     bias: MetaArray | None,
     eps: float,
 ) -> tuple[MetaArray, MetaArray, MetaArray]:
-    count = len(normalized_shape)
-    if tuple(input.shape[input.ndim - count :]) != tuple(normalized_shape):
-        raise RuntimeError(
-            f"Given normalized_shape={list(normalized_shape)}, expected input with shape "
-            f"[*, {', '.join(map(str, normalized_shape))}], but got input of size "
-            f"{list(input.shape)}"
-        )
-    shape = (*input.shape[: input.ndim - count], *(1,) * count)
+    lead = check_layer_norm(input, normalized_shape, weight, bias)
+    shape = (*input.shape[:lead], *(1,) * (input.ndim - lead))
     return like(input), like(input, shape), like(input, shape)
 
 
@@ -118,14 +114,6 @@ def native_layer_norm_backward(
     grad_out: MetaArray,
     input: MetaArray,
     normalized_shape: Sequence[int],
-    mean: MetaArray,
-    rstd: MetaArray,
-    weight: MetaArray | None,
-    bias: MetaArray | None,
-    output_mask: Sequence[bool],
-) -> tuple[MetaArray | None, MetaArray | None, MetaArray | None]:
-    made = (like(input), like(input, normalized_shape), like(input, normalized_shape))
-    first, second, third = [
-        each if wanted else None for each, wanted in zip(made, output_mask, strict=True)
-    ]
-    return first, second, third
+    *rest: Any,
+) -> tuple[Optional, Optional, Optional]:
+    return _gradients(input, normalized_shape, input.dtype, rest[-1])

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import dtype as DType
-
 from ...kernel_support.dims import wrap_dim
 from ...kernel_support.geometry.broadcasting import broadcast_shapes
 from ...meta.indexing import scatter, scatter_value
 from ...meta.meta_array import MetaArray
-from ...meta.table import dense_like, like
+from ...meta.table import OWN_DTYPES, dense_like, like
 from .kernels.indexed_writes import check_index_copy, check_masked_scatter, check_put
 from .kernels.scatter_reductions import check_reduction
 
@@ -21,7 +19,7 @@ def index_fill(self: MetaArray, dim: int, index: MetaArray, value: object) -> Me
 
 
 def index_copy(self: MetaArray, dim: int, index: MetaArray, source: MetaArray) -> MetaArray:
-    check_index_copy(self, wrap_dim(dim, self.ndim), index, source, _Same())
+    check_index_copy(self, wrap_dim(dim, self.ndim), index, source, OWN_DTYPES)
     return like(self, self.shape)
 
 
@@ -55,19 +53,12 @@ def scatter_with(
 
 
 def masked_scatter(self: MetaArray, mask: MetaArray, source: MetaArray) -> MetaArray:
-    check_masked_scatter(self, mask, source, _Same())
+    check_masked_scatter(self, mask, source, OWN_DTYPES)
     return like(self, broadcast_shapes([self.shape, mask.shape]))
 
 
 def put(
     self: MetaArray, index: MetaArray, source: MetaArray, accumulate: bool = False
 ) -> MetaArray:
-    check_put(self, index, source, _Same())
+    check_put(self, index, source, OWN_DTYPES)
     return dense_like(self)
-
-
-class _Same:
-    """The dtype of each dtype of an array without data, which is itself."""
-
-    def __getitem__(self, dtype: DType) -> Any:
-        return dtype

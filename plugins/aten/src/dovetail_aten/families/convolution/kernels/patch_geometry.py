@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ....kernel_support.geometry.window_geometry import Window, positions
 
 
-def blocks_of(
-    shape: Sequence[int],
-    kernel_size: Sequence[int],
-    dilation: Sequence[int],
-    padding: Sequence[int],
-    stride: Sequence[int],
-) -> tuple[Window, ...]:
+class Blocks(NamedTuple):
+    """Sliding blocks of images, in the order of the operators' arguments: two numbers each."""
+
+    kernel_size: Sequence[int]
+    dilation: Sequence[int]
+    padding: Sequence[int]
+    stride: Sequence[int]
+
+
+def blocks_of(shape: Sequence[int], blocks: Blocks) -> tuple[Window, ...]:
     """Return the windows of `im2col` over images of a shape.
 
     Raises
@@ -22,13 +26,14 @@ def blocks_of(
     RuntimeError
         For a shape or numbers that do not fit.
     """
-    _check(kernel_size, dilation, padding, stride)
+    _check(blocks)
+    kernel_size, dilation, padding, _ = blocks
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
             f"dimensions for input, but got: {list(shape)}"
         )
-    windows = _windows(shape[-2:], kernel_size, dilation, padding, stride)
+    windows = _windows(shape[-2:], blocks)
     counts = tuple([window.number for window in windows])
     if min(counts) < 1:
         raise RuntimeError(
@@ -40,12 +45,7 @@ def blocks_of(
 
 
 def folded_blocks_of(
-    shape: Sequence[int],
-    output_size: Sequence[int],
-    kernel_size: Sequence[int],
-    dilation: Sequence[int],
-    padding: Sequence[int],
-    stride: Sequence[int],
+    shape: Sequence[int], output_size: Sequence[int], blocks: Blocks
 ) -> tuple[Window, ...]:
     """Return the windows of `col2im` over the images that it makes.
 
@@ -54,7 +54,8 @@ def folded_blocks_of(
     RuntimeError
         For a shape or numbers that do not fit.
     """
-    _check(kernel_size, dilation, padding, stride)
+    _check(blocks)
+    kernel_size, dilation, padding, stride = blocks
     if len(output_size) != 2:
         raise RuntimeError(
             f"It is expected output_size equals to 2, but got size {len(output_size)}"
@@ -74,7 +75,7 @@ def folded_blocks_of(
             f"of kernel_size, but got input.size({len(shape) - 2})={shape[-2]} and "
             f"kernel_size={tuple(kernel_size)}."
         )
-    windows = _windows(output_size, kernel_size, dilation, padding, stride)
+    windows = _windows(output_size, blocks)
     rows, columns = [window.number for window in windows]
     if rows * columns != shape[-1] or rows < 1 or columns < 1:
         raise RuntimeError(
@@ -87,44 +88,30 @@ def folded_blocks_of(
     return windows
 
 
-def _windows(
-    sizes: Sequence[int],
-    kernel_size: Sequence[int],
-    dilation: Sequence[int],
-    padding: Sequence[int],
-    stride: Sequence[int],
-) -> tuple[Window, ...]:
+def _windows(sizes: Sequence[int], blocks: Blocks) -> tuple[Window, ...]:
+    kernel_size, dilation, padding, stride = blocks
     rows = zip(sizes, kernel_size, stride, padding, dilation, strict=True)
     return tuple([Window(*row, positions(*row)) for row in rows])
 
 
-def _check(
-    kernel_size: Sequence[int],
-    dilation: Sequence[int],
-    padding: Sequence[int],
-    stride: Sequence[int],
-) -> None:
-    for name, values in (
-        ("kernel_size", kernel_size),
-        ("dilation", dilation),
-        ("padding", padding),
-        ("stride", stride),
-    ):
+def _check(blocks: Blocks) -> None:
+    for name, values in blocks._asdict().items():
         if len(values) != 2:
             raise RuntimeError(
                 f"It is expected {name} equals to 2, but got size {len(values)}. Give one number, "
                 "or one for each dimension."
             )
     for name, values in (
-        ("kernel size", kernel_size),
-        ("stride", stride),
-        ("dilation", dilation),
+        ("kernel size", blocks.kernel_size),
+        ("stride", blocks.stride),
+        ("dilation", blocks.dilation),
     ):
         if min(values) < 1:
             raise RuntimeError(
                 f"{name} should be greater than zero, but got {name.split()[0]}_height: "
                 f"{values[0]} {name.split()[0]}_width: {values[1]}"
             )
+    padding = blocks.padding
     if min(padding) < 0:
         raise RuntimeError(
             f"padding should be non-negative, but got pad_height: {padding[0]} pad_width: "

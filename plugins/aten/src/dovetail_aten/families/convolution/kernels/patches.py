@@ -10,7 +10,7 @@ from ....kernel_support.family import operator, widened
 from ....kernel_support.geometry.window_geometry import Window
 from ....kernel_support.sliding_windows import SlidingWindows
 from ....typing import Array
-from .patch_geometry import blocks_of, folded_blocks_of
+from .patch_geometry import Blocks, blocks_of, folded_blocks_of
 
 
 class Patches(SlidingWindows):
@@ -18,16 +18,9 @@ class Patches(SlidingWindows):
 
     @operator("im2col")
     @widened
-    def im2col(
-        self,
-        x: Array,
-        kernel_size: Sequence[int],
-        dilation: Sequence[int],
-        padding: Sequence[int],
-        stride: Sequence[int],
-    ) -> Any:
+    def im2col(self, x: Array, *blocks: Sequence[int]) -> Any:
         """Return the patches of all positions of a window, one per column."""
-        return self._columns(x, blocks_of(x.shape, kernel_size, dilation, padding, stride))
+        return self._columns(x, blocks_of(x.shape, Blocks(*blocks)))
 
     def _columns(self, x: Any, windows: Sequence[Window]) -> Any:
         """Return the patches of images as columns."""
@@ -41,17 +34,9 @@ class Patches(SlidingWindows):
 
     @operator("col2im")
     @widened
-    def col2im(
-        self,
-        x: Array,
-        output_size: Sequence[int],
-        kernel_size: Sequence[int],
-        dilation: Sequence[int],
-        padding: Sequence[int],
-        stride: Sequence[int],
-    ) -> Any:
+    def col2im(self, x: Array, output_size: Sequence[int], *blocks: Sequence[int]) -> Any:
         """Return images of `output_size`, in which patches are added."""
-        windows = folded_blocks_of(x.shape, output_size, kernel_size, dilation, padding, stride)
+        windows = folded_blocks_of(x.shape, output_size, Blocks(*blocks))
         return self._images(x, windows)
 
     def _images(self, x: Any, windows: Sequence[Window]) -> Any:

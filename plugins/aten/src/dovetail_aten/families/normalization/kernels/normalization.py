@@ -9,7 +9,7 @@ from typing import Any
 from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.family import Family, operator
-from ....typing import Array, TensorLike
+from ....typing import Array, Shaped
 
 
 class Normalization(Family):
@@ -141,10 +141,10 @@ class Normalization(Family):
 
 
 def check_layer_norm(
-    input: TensorLike,
+    input: Shaped,
     normalized_shape: Sequence[int],
-    weight: TensorLike | None,
-    bias: TensorLike | None,
+    weight: Shaped | None,
+    bias: Shaped | None,
 ) -> int:
     """Return the number of leading dimensions that are not normalized.
 
