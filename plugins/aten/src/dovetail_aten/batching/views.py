@@ -40,7 +40,7 @@ def t(info: Batch, in_dims: Dims, self: Any) -> tuple[Any, Any]:
 def expand(
     info: Batch, in_dims: Dims, self: Any, size: Sequence[int], *, implicit: bool = False
 ) -> tuple[Any, Any]:
-    sizes = info.batch_size, *expanded_sizes(size, logical_shape(self, 0))
+    sizes = info.batch_size, *expanded_sizes(tuple(size), logical_shape(self, 0))
     return F.expand(padded(self, 0, len(size)), sizes, implicit=implicit), 0
 
 

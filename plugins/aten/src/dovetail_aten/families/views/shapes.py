@@ -48,7 +48,7 @@ def t(self: MetaArray) -> MetaArray:
 
 
 def expand(self: MetaArray, size: Sequence[int], *, implicit: bool = False) -> MetaArray:
-    shape = expanded_sizes(size, self.shape)
+    shape = expanded_sizes(tuple(size), self.shape)
     extra = len(shape) - self.ndim
     pairs = zip(shape[extra:], self.shape, self.element_strides, strict=True)
     own = [stride if wanted == present else 0 for wanted, present, stride in pairs]

@@ -135,7 +135,8 @@ def check_permutation(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
     return order
 
 
-def expanded_sizes(size: Sequence[int], own: Sequence[int]) -> tuple[int, ...]:
+@lru_cache(1024)
+def expanded_sizes(size: tuple[int, ...], own: tuple[int, ...]) -> tuple[int, ...]:
     """Return the sizes of a tensor of the sizes `own` expanded to `size`, where -1 keeps a size.
 
     Raises

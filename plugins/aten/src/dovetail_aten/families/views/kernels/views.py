@@ -64,9 +64,10 @@ class Views(Family):
     @operator("expand")
     def expand(self, x: Array, size: Sequence[int], *, implicit: bool = False) -> Any:
         """Return a view broadcast to `size`; -1 keeps a size."""
-        if tuple(size) == x.shape:
+        shape = tuple(size)
+        if shape == x.shape:
             return x
-        sizes = expanded_sizes(size, x.shape)
+        sizes = expanded_sizes(shape, x.shape)
         try:
             return self.capabilities.expand(x, sizes)
         except ValueError:  # of more bytes than an array can have
