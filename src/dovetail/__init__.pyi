@@ -99,6 +99,12 @@ from .functions.condition_checks import (
 )
 from .functions.control_flow import cond as cond
 from .functions.control_flow import while_loop as while_loop
+from .functions.fake_quantization import (
+    fake_quantize_per_channel_affine as fake_quantize_per_channel_affine,
+)
+from .functions.fake_quantization import (
+    fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine,
+)
 from .functions.global_settings import (
     are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
 )
@@ -119,6 +125,7 @@ from .functions.global_settings import set_num_interop_threads as set_num_intero
 from .functions.global_settings import set_num_threads as set_num_threads
 from .functions.global_settings import set_warn_always as set_warn_always
 from .functions.global_settings import use_deterministic_algorithms as use_deterministic_algorithms
+from .functions.hashes import hash_tensor as hash_tensor
 from .functions.lobpcg import lobpcg as lobpcg
 from .functions.rarer_functions import _segment_reduce
 from .functions.rarer_functions import get_device_module as get_device_module

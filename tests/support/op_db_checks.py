@@ -43,7 +43,6 @@ LEFT_OUT = {
         ],
         "CUDA alone",
     ),
-    "hash_tensor": "an internal of PyTorch's",
 }
 """Entries that make no sense here, with the reason."""
 
