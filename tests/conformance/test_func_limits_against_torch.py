@@ -178,3 +178,28 @@ def test_batched_gradients_of_masked_select(shape: Any, mask: Any, chosen: bool)
         return lib.autograd.grad(y, x, seeds, is_grads_batched=True)[0].tolist()
 
     assert_same(program)
+
+
+def unwrapped_shapes(lib: Any) -> list[tuple[int, ...]]:
+    found = []
+
+    def note(x: Any) -> Any:
+        for recurse in (True, False):
+            found.append(tuple(lib.func.debug_unwrap(x, recurse=recurse).shape))
+        return (x * x).sum()
+
+    x = lib.ones(4, 2, 3)
+    lib.func.vmap(lib.func.vmap(note))(x)
+    lib.func.jvp(note, (x,), (x,))
+    lib.func.vmap(lambda y: lib.func.jvp(note, (y,), (y,)))(x)
+    note(x)
+    return found
+
+
+def test_a_debugger_sees_what_a_transform_works_on() -> None:
+    import torch
+
+    assert unwrapped_shapes(dovetail) == unwrapped_shapes(torch)
+    for lib in (dovetail, torch):
+        with pytest.raises(TypeError):
+            lib.func.debug_unwrap(3)

@@ -87,6 +87,12 @@ t.sparse.spdiags(t.arange(8.0).view(2, 4), t.tensor([0, 2]), (3, 5)).to_dense()
 t.sparse.spdiags(t.arange(3.0), t.tensor([1]), (3, 3)).to_dense()
 t.sparse.sampled_addmm(r, t.ones(2, 4), d.t(), beta=0.5, alpha=2.0)
 t.sparse.sampled_addmm(r, t.ones(2, 4), d.t())
+t.sparse.softmax(s, 0)|t.sparse.softmax(s, 1)|t.sparse.softmax(s, -1, dtype=t.float64)
+t.sparse.softmax(h, 0)|t.sparse.softmax(h, 1)|t.sparse.softmax(h, 2)|t.sparse.softmax(h, -3)
+t.sparse.log_softmax(s, 0, dtype=t.float64)|t.sparse.log_softmax(s, 1, dtype=t.float64)
+t.sparse.log_softmax(h, 1)|t.sparse.log_softmax(h, 2)
+t.sparse.log_softmax(s * 100, 1, dtype=t.float64)
+t.sparse.softmax(t.sparse_coo_tensor([[0, 0, 3]], [1.0, 2.0, 3.0]), 0)
 """
 
 REFUSED = """
@@ -107,6 +113,8 @@ t.sparse_csr_tensor([0, 3, 2, 3], [2, 0, 2], v[:3], check_invariants=True)
 t.sparse_csr_tensor([0, 2, 3], [2, 0], v[:3], check_invariants=True)
 t.sparse.spdiags(t.ones(2, 3), t.tensor([0, 0]), (3, 3))|t._convert_indices_from_coo_to_csr(v, 4)
 t.sparse.sampled_addmm(s, t.ones(2, 4), d.t())|t.sparse.sampled_addmm(r, d, d.t())
+t.sparse.softmax(s, 2)|t.sparse.softmax(d, 0)|t.sparse.softmax(s.long(), 0)
+t.sparse.log_softmax(r, 0)
 """
 
 
@@ -213,3 +221,17 @@ def test_without_a_grad_mode_no_graph_is_made() -> None:
         return s.requires_grad, s.grad_fn, (s @ lib.ones(1, 1)).requires_grad
 
     assert facts(dovetail) == facts(torch)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_a_sparse_softmax_has_the_gradients_of_pytorchs(name: str, dim: int) -> None:
+    found = []
+    for lib in (dovetail, torch):
+        i = lib.tensor([[1, 0, 1, 1], [0, 1, 1, 1]])
+        v = lib.arange(8.0).reshape(4, 2).cos().requires_grad_()
+        x = lib.sparse_coo_tensor(i, v, (2, 3, 2))
+        made = getattr(lib.sparse, name)(x, dim).coalesce()
+        (made.values() * lib.arange(6.0).reshape(3, 2)).sum().backward()
+        found.append(v.grad.numpy())
+    assert np.allclose(found[0], found[1], atol=1e-6)

@@ -13,3 +13,4 @@ from .modules import functional_call as functional_call
 from .modules import replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_
 from .modules import stack_module_state as stack_module_state
 from .rearranging import rearrange as rearrange
+from .unwrapping import debug_unwrap as debug_unwrap

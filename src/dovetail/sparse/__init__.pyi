@@ -13,3 +13,5 @@ from .legacy_constructors import HalfTensor as HalfTensor
 from .legacy_constructors import IntTensor as IntTensor
 from .legacy_constructors import LongTensor as LongTensor
 from .legacy_constructors import ShortTensor as ShortTensor
+from .softmaxes import log_softmax as log_softmax
+from .softmaxes import softmax as softmax
