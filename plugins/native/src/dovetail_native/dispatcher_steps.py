@@ -1,4 +1,4 @@
-"""Instructions for the steps of the dispatcher: arguments, kernels, results, writes."""
+"""Instructions for the steps of the dispatcher: arguments, array kernels, results, writes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,10 @@ from typing import Any, Final
 
 from dovetail_dispatcher.calls import (
     BumpVersion,
-    CallFunction,
     CallKernel,
-    CallTensorKernel,
-    CheckAliases,
-    CheckIdentity,
     CheckInferenceWrite,
     CheckOperand,
     CheckOverlap,
-    CheckReturns,
-    CheckTensor,
     CountWrite,
     IfCondition,
     InState,
@@ -42,12 +36,13 @@ from dovetail_dispatcher.calls import (
     write_out,
     write_outs,
 )
-from dovetail_kernel import bump_version, share_storage, tensor_class
+from dovetail_kernel import bump_version, share_storage
 from dovetail_kernel.signature import DTYPE_MASK, NORMAL, ZERO_DIM
 from dovetail_kernel.tensor import WritableCounter
 
 from ._core import OPERANDS, UfuncLoop
 from .assembler import Assembler, NotLoweredError
+from .tensor_kernel_steps import OF_TENSOR_KERNELS
 from .ufunc_loops import compiled_kernel
 
 Lowerings = dict[type[Step], Callable[[Any, Assembler], None]]
@@ -322,56 +317,7 @@ def _bump_version(step: BumpVersion, to: Assembler) -> None:
     to.land(absent)
 
 
-# -- tensor kernels --------------------------------------------------------------------------------
-
-
-def _call_function(step: CallFunction, to: Assembler) -> None:
-    to.call(step.function, map(to.value, step.arguments), to.register(step.result))
-
-
-def _call_tensor_kernel(step: CallTensorKernel, to: Assembler) -> None:
-    operands = [to.constant(bound) for _, bound in step.first]
-    operands += [to.value(each) for each in step.arguments]
-    operands += [to.value(each) for _, each in step.keywords]
-    names = tuple([name for name, _ in step.keywords])
-    to.call(step.kernel, operands, to.register(step.result), names=names)
-
-
-def _check_tensor(step: CheckTensor, to: Assembler) -> None:
-    result = to.register(step.result)
-    fits = to.emit("UNLESS_OTHER_CLASS", result, objects=(tensor_class(),))
-    to.call(step.checked, [to.at(result)], result)
-    to.land(fits)
-
-
-def _check_returns(step: CheckReturns, to: Assembler) -> None:
-    to.call(step.checked, [to.value(step.result)], to.register(step.result))
-
-
-def _check_aliases(step: CheckAliases, to: Assembler) -> None:
-    check, result, tensors = step.check, to.value(step.result), [to.value(t) for t in step.tensors]
-
-    def check_shared(result: Any, *tensors: Any) -> None:
-        check(result, tensors)
-
-    if not step.is_one_tensor:
-        to.call(check_shared, [result, *tensors])
-        return
-    new = to.emit("UNLESS_SHARED", to.register(step.result), operands=tensors)
-    to.call(check_shared, [result, *tensors])
-    to.land(new)
-
-
-def _check_identity(step: CheckIdentity, to: Assembler) -> None:
-    written, is_only, wrong_identity = step.written, step.is_only, step.wrong_identity
-    numbers = [number for number, _ in written]
-
-    def check(result: Any, *arguments: Any) -> None:
-        for number, argument in zip(numbers, arguments, strict=True):
-            if (result if is_only else result[number]) is not argument:
-                raise wrong_identity()
-
-    to.call(check, [to.value(step.result), *[to.value(each) for _, each in written]])
+# -- states ----------------------------------------------------------------------------------------
 
 
 def _mark_inside(step: MarkInside, to: Assembler) -> None:
@@ -388,16 +334,10 @@ def _in_state(step: InState, to: Assembler) -> None:
 
 LOWERINGS: Final[Lowerings] = {
     BumpVersion: _bump_version,
-    CallFunction: _call_function,
     CallKernel: _call_kernel,
-    CallTensorKernel: _call_tensor_kernel,
-    CheckAliases: _check_aliases,
-    CheckIdentity: _check_identity,
     CheckInferenceWrite: _check_inference_write,
     CheckOperand: _check_operand,
     CheckOverlap: _check_overlap,
-    CheckReturns: _check_returns,
-    CheckTensor: _check_tensor,
     CountWrite: _count_write,
     IfCondition: _if_condition,
     InState: _in_state,
@@ -412,5 +352,6 @@ LOWERINGS: Final[Lowerings] = {
     WrapUnlessMasked: _wrap_unless_masked,
     WriteInto: _write_into,
     WriteOut: _write_out,
+    **OF_TENSOR_KERNELS,
 }
 """Adds the instructions of a step, by its class."""
