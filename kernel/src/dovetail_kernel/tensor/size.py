@@ -30,7 +30,7 @@ class Size(tuple[int, ...]):
         sizes: list[int] = []
         try:
             for item in items:
-                sizes.append(int(index(item)))  # noqa: PERF401 - their number tells which is none
+                sizes.append(int(index(item)))
         except TypeError:
             position = len(sizes)
             raise TypeError(

@@ -24,7 +24,7 @@ from ....typing import Tensor
 
 @Shortcut(None, defaults=("memory_format",), is_contiguous=True)
 def contiguous(self: Any, *, memory_format: MemoryFormat | None = None) -> Any:
-    """Return `self` if its elements lie in the order of the format, else a copy in which they do."""
+    """Return `self` if its elements lie in the order of the format, else a copy that does."""
     if memory_format is None:
         memory_format = contiguous_format
     as_it_lies = memory_format is preserve_format
