@@ -178,8 +178,11 @@ def _fitted(
             f"{out.dtype.scalar_name.lower()} instead. Give out= a tensor of dtype {computed_in}."
         )
     check_writable_as(computed_in, out.dtype)
-    if refuses:
-        _check_out(out, tuple(array.shape), refuses, reads)
+    has_storage = out._storage is not None
+    for read in reads:  # most tensors share no memory, which costs least to see
+        if has_storage or read is out or read.__class__ in (list, tuple):
+            _check_out(out, tuple(array.shape), refuses, reads)
+            break
     if tuple(array.shape) != tuple(out.array.shape):
         if out.numel():
             warn_user(
