@@ -23,7 +23,7 @@ def getter(function: FunctionType) -> FunctionType:
     )
 
 
-def write_part(whole: Any, part: Any, value: Any) -> None:
+def write_part(whole: Any, part: Any, value: object) -> None:
     """Write a tensor or a number to `part`, a view of the tensor `whole` whose attribute is
     assigned.
 

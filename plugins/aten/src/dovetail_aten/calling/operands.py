@@ -53,7 +53,7 @@ _REFLECTED: Final[dict[str, Callable[[Any, Any], Any]]] = {
 """Functions of an array and a tensor, and the operators that arrays have for them."""
 
 
-def operate(function: Callable[..., object], input: Any, other: Any) -> Any:
+def operate(function: Callable[..., object], input: object, other: Any) -> Any:
     """Return ``function(input, other)``, or NotImplemented if `other` is not an operand, so that
     Python tries its reflected operator.
     """
@@ -136,7 +136,7 @@ def _floating(given: dtype) -> dtype:
     return {1: float16, 2: float32}.get(given.itemsize, float64)
 
 
-def _by_array(name: str, other: Any, input: Any, backend: Backend) -> Any:
+def _by_array(name: str, other: object, input: Any, backend: Backend) -> Any:
     """Return what the array library computes of an array and a tensor's data, as a tensor."""
     made = _REFLECTED[name](other, input.__array__())
     return input.__array_wrap__(backend.arrays.asarray(made))

@@ -51,8 +51,8 @@ def _to(
     non_blocking: bool = False,
     copy: bool = False,
     *,
-    other: Any = None,
-    memory_format: Any = None,
+    other: object = None,
+    memory_format: object = None,
 ) -> None:
     """Show what `to` takes, apart from a dtype or a tensor in the place of `device`."""
 

@@ -214,7 +214,7 @@ def _has_data(value: object) -> bool:
     )
 
 
-def _is_sequence(value: Any) -> bool:
+def _is_sequence(value: object) -> bool:
     """Return whether `value` has elements, by number: an array without dimensions has not."""
     has_items = (
         hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, dict)

@@ -115,11 +115,11 @@ class TensorLayouts(LegacyMethods):
         """Refuse: there are no layouts of blocks."""
         raise _no_sparse("to_sparse_bsr")
 
-    def to_sparse_bsc(self, blocksize: Any, dense_dim: int | None = None) -> NoReturn:
+    def to_sparse_bsc(self, blocksize: object, dense_dim: int | None = None) -> NoReturn:
         """Refuse: there are no layouts of blocks."""
         raise _no_sparse("to_sparse_bsc")
 
-    def sparse_mask(self, mask: Any) -> Any:
+    def sparse_mask(self, mask: object) -> Any:
         """Return the elements that a sparse tensor of the same shape stores, as it stores them."""
         raise TypeError(
             f"sparse_mask(): argument 'mask' must be sparse, not {type(mask).__name__}. Use "

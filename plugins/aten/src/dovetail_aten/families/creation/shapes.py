@@ -48,7 +48,7 @@ def arange(end: int, *, dtype: Any = None, **_options: Any) -> MetaArray:
     return MetaArray((range_length(0, end, 1, dtype),), dtype)
 
 
-def arange_from(start: Any, end: Any, *, dtype: Any = None, **_options: Any) -> MetaArray:
+def arange_from(start: Any, end: object, *, dtype: Any = None, **_options: Any) -> MetaArray:
     return MetaArray((range_length(start, end, 1, dtype),), dtype)
 
 

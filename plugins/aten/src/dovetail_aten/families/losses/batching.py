@@ -88,7 +88,7 @@ def _class_weights(
     return classes, F.where_self(kept, weights, F.zeros_like(weights))
 
 
-def _rows(info: Batch, self: Any, target: Any, in_dims: Dims) -> tuple[Any, Any]:
+def _rows(info: Batch, self: Any, target: object, in_dims: Dims) -> tuple[Any, Any]:
     """Return scores as (B, N, C) and targets as (B, N): one sample of a batch has N elements, or is
     one.
     """

@@ -110,13 +110,13 @@ def batch_norm_no_training(
     )[:3]
 
 
-def batch_norm_without_statistics(input: Tensor, weight: Any, bias: Any, *options: Any) -> Any:
+def batch_norm_without_statistics(input: Tensor, weight: Any, bias: object, *options: Any) -> Any:
     """Return `native_batch_norm` without running statistics."""
     return native_batch_norm(input, weight, bias, None, None, *options)
 
 
 def batch_norm_with_update(
-    input: Tensor, weight: Any, bias: Any, mean: Any, var: Any, *options: Any
+    input: Tensor, weight: object, bias: Any, mean: Any, var: Any, *options: Any
 ) -> Any:
     """Return `native_batch_norm` in training, and an empty reserve."""
     made = native_batch_norm(input, weight, bias, mean, var, True, *options)

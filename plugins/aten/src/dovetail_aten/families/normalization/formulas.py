@@ -35,7 +35,7 @@ def normalization_double_backward(
     def project(x: Any) -> Any:
         return k.sub(k.sub(x, average(x)), k.mul(normalized, average(k.mul(x, normalized))))
 
-    def plus(x: TensorLike | None, y: Any) -> Any:
+    def plus(x: TensorLike | None, y: object) -> Any:
         return y if x is None else k.add(x, y)
 
     to_out = to_input = to_weight = None

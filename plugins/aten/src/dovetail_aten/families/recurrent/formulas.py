@@ -99,7 +99,7 @@ def _sum(k: Namespace, one: object, other: object) -> Any:
 
 def _to_parameters(
     k: Any,
-    steps: Any,
+    steps: object,
     hx: object,
     weight: Any,
     bias: Any,

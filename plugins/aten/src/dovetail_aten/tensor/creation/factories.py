@@ -39,7 +39,7 @@ def zeros(
     *sizes: Any,
     size: object = None,
     out: Tensor | None = None,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
     device: Any = None,
     pin_memory: bool | None = None,
@@ -134,7 +134,7 @@ def full(
     out: Tensor | None = None,
     dtype: Any = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: object = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -307,9 +307,9 @@ def eye(
 
 @_scalar_tensor.called_by
 def scalar_tensor(
-    s: Any,
+    s: object,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
     device: DeviceLike | None = None,
     pin_memory: bool | None = None,
@@ -342,7 +342,7 @@ def empty_strided(
     *,
     dtype: Any = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: object = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:

@@ -19,7 +19,7 @@ def normal(
     std: Any = 1.0,
     size: object = None,
     *,
-    generator: Any = None,
+    generator: object = None,
     out: Any = None,
     dtype: Any = None,
     layout: Layout | None = None,

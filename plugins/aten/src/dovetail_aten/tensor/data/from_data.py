@@ -123,7 +123,7 @@ def tensor(
 
 
 @data_entry
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: object, dtype: Any = None, device: Any = None) -> Tensor:
     """Return `data` as a tensor, sharing memory and the autograd graph if dtype and device allow
     it.
 
@@ -308,7 +308,7 @@ def _moved(array: Array, backend: Backend, index: int | None) -> Any:
         return backend.arrays.asarray(array)
 
 
-def _overridden(function: Any, data: Any, options: Mapping[str, object]) -> Tensor:
+def _overridden(function: Any, data: object, options: Mapping[str, object]) -> Tensor:
     given = {name: value for name, value in options.items() if value is not None}
     _, overloaded = overriding((data,), {})
     result: Tensor = call_overrides(function, overloaded, (data,), given)

@@ -120,6 +120,6 @@ def is_device_array(data: Any) -> bool:
     return hasattr(data, "__cuda_array_interface__") and not isinstance(data, TensorBase)
 
 
-def _is_scalar_object(data: Any) -> bool:
+def _is_scalar_object(data: object) -> bool:
     """Return whether `data` is a NumPy scalar: it has a dtype, and is a number, not an array."""
     return getattr(data, "shape", None) == () and not hasattr(data, "__setitem__")

@@ -17,7 +17,7 @@ from ...calling.operands import needs_operator
 class ArrayFunction:
     """Attribute ``__array_function__``: the class has it, and tensors that NumPy cannot read."""
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: Any, owner: object = None) -> Any:
         if instance is None:
             return array_function
         if not needs_operator(instance):
@@ -29,7 +29,11 @@ class ArrayFunction:
 
 
 def array_function(
-    tensor: Any, func: Any, types: Sequence[type], args: Sequence[object], kwargs: dict[str, object]
+    tensor: object,
+    func: Any,
+    types: Sequence[type],
+    args: Sequence[object],
+    kwargs: dict[str, object],
 ) -> Any:
     """Return what NumPy's function `func` gives: computed by operators if NumPy cannot read a
     tensor among the arguments, else by NumPy.
@@ -50,7 +54,7 @@ def array_function(
     return func._implementation(*args, **kwargs)
 
 
-def array_ufunc(tensor: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def array_ufunc(tensor: Any, ufunc: object, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Return what `method` of a ufunc gives: computed by operators if NumPy cannot read a tensor
     among the inputs, else by NumPy.
 

@@ -90,7 +90,7 @@ def _svd(
     return aten.linalg_svd(a, full_matrices) if compute_uv else aten.linalg_svdvals(a)
 
 
-def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def _pinv(a: Any, rcond: object = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     rtol = rcond if rtol is None else rtol
     return aten.linalg_pinv(a, rtol=1e-15 if rtol is None else rtol, hermitian=hermitian)
 
@@ -110,7 +110,7 @@ def _transform(name: str, several: bool) -> Callable[..., Any]:
     def over_axes(a: Any, s: Any = None, axes: Any = default, norm: str | None = None) -> Any:
         return function(a, s, axes, norm)
 
-    def over_axis(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
+    def over_axis(a: object, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
         return function(a, n, axis, norm)
 
     return over_axes if several else over_axis

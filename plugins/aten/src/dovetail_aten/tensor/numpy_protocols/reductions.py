@@ -35,7 +35,7 @@ def _prod(a: Tensor, axis: Any = None, *, keepdims: bool = False) -> Any:
 def _moment(function: Callable[..., object]) -> Callable[..., Any]:
     """Return a variance or deviation, divided by the number of elements by default."""
 
-    def moment(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
+    def moment(a: Any, axis: object = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
         return function(a, _dims(a, axis), correction=ddof, keepdim=keepdims)
 
     return moment
@@ -156,7 +156,7 @@ def _nan_to_num(
 def _argument(function: Callable[..., object]) -> Callable[..., Any]:
     """Return a function of the place of an element, among all by default."""
 
-    def argument(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+    def argument(a: object, axis: int | None = None, *, keepdims: bool = False) -> Any:
         return function(a, axis, keepdims)
 
     return argument

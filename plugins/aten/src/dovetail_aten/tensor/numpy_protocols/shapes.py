@@ -125,7 +125,7 @@ def _repeat(a: Tensor, repeats: Any, axis: int | None = None) -> Any:
     return aten.repeat_interleave(a, repeats, axis)
 
 
-def _take(a: Tensor, indices: Any, axis: int | None = None) -> Any:
+def _take(a: Tensor, indices: object, axis: int | None = None) -> Any:
     if axis is None:
         a, axis = a.reshape(-1), 0
     return a[(slice(None),) * (axis % a.ndim) + (indices,)]
@@ -139,13 +139,13 @@ def _delete(arr: Tensor, obj: Any, axis: int | None = None) -> Any:
     return aten.index_select(arr, axis, array_like(np.delete(np.arange(arr.shape[axis]), obj)))
 
 
-def _select(condlist: Sequence[object], choicelist: Sequence[object], default: Any = 0) -> Any:
+def _select(condlist: Sequence[object], choicelist: Sequence[object], default: object = 0) -> Any:
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         default = _where(condition, choice, default)
     return default
 
 
-def _where(condition: Any, x: Any, y: Any, /) -> Any:
+def _where(condition: Any, x: Any, y: object, /) -> Any:
     return aten.where(condition, *promoted(x, y))
 
 

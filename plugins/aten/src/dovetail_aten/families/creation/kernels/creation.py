@@ -147,7 +147,13 @@ class Creation(Family):
 
     @operator("new_full")
     def new_full(
-        self, x: Array, size: Sequence[int], fill_value: Any, *, dtype: Any = None, **options: Any
+        self,
+        x: Array,
+        size: Sequence[int],
+        fill_value: object,
+        *,
+        dtype: Any = None,
+        **options: Any,
     ) -> Any:
         """Return a new array of `size`, in the dtype of `x`, full of `fill_value`."""
         return self.full(size, fill_value, dtype=dtype or x.dtype)

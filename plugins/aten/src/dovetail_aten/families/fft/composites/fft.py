@@ -78,7 +78,7 @@ def fft_ihfftn(self: Tensor, s: object = None, dim: object = None, norm: str | N
     return F.conj(F._fft_r2c(x, dims, _normalization(norm, False), True))
 
 
-def fft_irfftn(self: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+def fft_irfftn(self: Any, s: object = None, dim: object = None, norm: str | None = None) -> Any:
     """Return the real numbers of which `fft_rfftn` gives `self`."""
     x, dims, size = _half_box("irfftn", self, s, dim)
     return F._fft_c2r(x, dims, _normalization(norm, False), size)

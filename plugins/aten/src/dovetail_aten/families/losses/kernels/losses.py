@@ -305,7 +305,7 @@ class Losses(Family):
 
     @widened
     def _entropy_of_logits(
-        self, x: Array, target: Any, weight: Any, pos_weight: Any, reduction: int
+        self, x: Array, target: object, weight: Any, pos_weight: Any, reduction: int
     ) -> Any:
         """Return the binary cross entropy of logits."""
         xp = self.xp

@@ -8,7 +8,7 @@ from dovetail_kernel import TensorBase
 
 
 def normalized_input(
-    k: Any, input: Any, mean: Any, rstd: Any, dims: tuple[int, ...]
+    k: Any, input: object, mean: Any, rstd: Any, dims: tuple[int, ...]
 ) -> tuple[Any, Any]:
     """Return the normalized input and the reciprocal deviation, for what is differentiated again.
 

@@ -166,7 +166,7 @@ class Polynomials(Family):
     def _not_finite(self, degree: Any, x: Array) -> Any:
         return self.numbers.like(x, float("nan"))
 
-    def _second_kind(self, degree: Any, x: Array) -> tuple[Any, Any]:
+    def _second_kind(self, degree: object, x: Array) -> tuple[Any, Any]:
         """Return the polynomials of the second kind of a degree, and of the one below: of -1 it is
         0.
         """
