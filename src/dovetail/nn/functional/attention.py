@@ -161,13 +161,14 @@ def multi_head_attention_forward(
         key = aten.cat([key, key.new_zeros(zeros)], 1)
         value = aten.cat([value, value.new_zeros(zeros)], 1)
         more += 1
-    mask = _joint_mask(_padded(mask, more), _padded(key_padding_mask, more), key, batch)
+    sizes = batch, num_heads
+    mask = _joint_mask(_padded(mask, more), _padded(key_padding_mask, more), key, sizes)
     if not training:
         dropout_p = 0.0
     if need_weights:
         found, shares = _with_weights(query, key, value, mask, dropout_p)
     else:
-        found = _without_weights(query, key, value, mask, dropout_p, is_causal, batch)
+        found = _without_weights(query, key, value, mask, dropout_p, is_causal, sizes)
     found = found.transpose(0, 1).reshape(length * batch, embed_dim)
     output = _nn.linear(found, out_proj_weight, out_proj_bias).view(length, batch, embed_dim)
     if not is_batched:
@@ -233,14 +234,17 @@ def _padded(mask: Tensor | None, more: int) -> Tensor | None:
 
 
 def _joint_mask(
-    mask: Tensor | None, padding: Tensor | None, key: Tensor, batch: int
+    mask: Tensor | None, padding: Tensor | None, key: Tensor, sizes: tuple[int, int]
 ) -> Tensor | None:
-    """Return what is added to scores ``(heads, L, S)``, by both masks."""
+    """Return what is added to scores ``(heads, L, S)``, by both masks; `sizes`: of the batch, and
+    heads of a sample.
+    """
     if padding is None:
         return mask
+    batch, num_heads = sizes
     heads, length = key.shape[:2]
     check_padding_mask(padding, batch, length)
-    by_heads = padding.view(batch, 1, 1, length).expand(-1, heads // batch, -1, -1)
+    by_heads = padding.view(batch, 1, 1, length).expand(-1, num_heads, -1, -1)
     by_heads = by_heads.reshape(heads, 1, length)
     return by_heads if mask is None else mask + by_heads
 
@@ -267,11 +271,11 @@ def _without_weights(
     mask: Tensor | None,
     dropout_p: float,
     is_causal: bool,
-    batch: int,
+    sizes: tuple[int, int],
 ) -> Tensor:
-    """Return what heads find."""
+    """Return what heads find; `sizes`: of the batch, and heads of a sample."""
     if mask is not None:
-        mask = mask.unsqueeze(0) if mask.shape[0] == 1 else mask.view(batch, -1, *mask.shape[1:])
-    query, key, value = (each.view(batch, -1, *each.shape[1:]) for each in (query, key, value))
+        mask = mask.unsqueeze(0) if mask.shape[0] == 1 else mask.view(*sizes, *mask.shape[1:])
+    query, key, value = (each.view(*sizes, *each.shape[1:]) for each in (query, key, value))
     found: Tensor = _nn.scaled_dot_product_attention(query, key, value, mask, dropout_p, is_causal)
     return found.flatten(0, 1)

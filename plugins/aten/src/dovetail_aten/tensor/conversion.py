@@ -63,7 +63,9 @@ def conversion_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Conversion:
         if "device" in options:
             raise _refusal(args, kwargs)
         options["device"] = rest.pop(0)
-        if rest and (rest[0] is None or isinstance(rest[0], dtype | type)):
+        if rest:
+            if not (rest[0] is None or isinstance(rest[0], dtype | type)):
+                raise _refusal(args, kwargs)
             options["dtype"] = rest.pop(0)
     for name in ("non_blocking", "copy"):
         if rest:

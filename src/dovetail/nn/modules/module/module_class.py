@@ -115,10 +115,6 @@ class Module(Moves, HookRegistration):
             self._require_init("module")
             self._forget(name, keep="_modules")
             own["_modules"][name] = apply_registration_hooks("module", self, name, value)
-        elif isinstance(value, Buffer):
-            self._require_init("buffer")
-            self._forget(name, keep="_buffers")
-            self.register_buffer(name, value, getattr(value, "persistent", True))
         elif name in own.get("_parameters", ()):
             if value is not None:
                 raise _wrong_kind(
@@ -131,6 +127,8 @@ class Module(Moves, HookRegistration):
                     value, f"as child module '{name}'", "dovetail.nn.Module or None", name
                 )
             own["_modules"][name] = None
+        elif isinstance(value, Buffer):  # a name that is taken is an error
+            self.register_buffer(name, value, getattr(value, "persistent", True))
         elif name in own.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 raise _wrong_kind(

@@ -193,7 +193,7 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, dtype | None, bo
         kind, rest = first, rest[1:]
     elif rest:
         target, rest = rest[0], rest[1:]
-        if rest and (rest[0] is None or isinstance(rest[0], dtype)):
+        if rest:
             kind, rest = rest[0], rest[1:]
     if rest:
         non_blocking, rest = rest[0], rest[1:]

@@ -160,7 +160,7 @@ def _with_probabilities(
     class_dim = 0 if log_probabilities.ndim == 1 else 1
     classes = log_probabilities.shape[class_dim]
     if smoothing > 0.0:
-        target = F.add(F.mul(target, 1 - smoothing), smoothing / classes)
+        target = F.add(F.mul(target, 1 - smoothing), smoothing / max(classes, 1))
     terms = F.mul(log_probabilities, target)
     if weight is not None:
         terms = F.mul(terms, _weight_along(weight, terms.ndim, class_dim))
@@ -169,7 +169,8 @@ def _with_probabilities(
     total = F.neg(F.sum(terms))
     if reduction == SUM:
         return total
-    return F.div(total, max(math.prod(log_probabilities.shape) // classes, 1))
+    samples = math.prod(log_probabilities.shape) // classes if classes else 0
+    return F.div(total, samples)  # NaN without samples
 
 
 def _smoothed(
