@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail_aten.codegen import Build
-
 from .common import AsJson, UsageError, failures, print_json, words
+
+if TYPE_CHECKING:
+    from dovetail_aten.codegen import Build  # needs an extra
 
 
 def new(

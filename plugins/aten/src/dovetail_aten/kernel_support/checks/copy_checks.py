@@ -46,13 +46,14 @@ def check_stack(shapes: Sequence[Sequence[int]], dim: int) -> int:
     if not shapes:
         raise RuntimeError("stack expects a non-empty TensorList. Give at least one.")
     shape = shapes[0]
+    place = wrap_dim(dim, len(shape) + 1)
     for position, other in enumerate(shapes):
         if other != shape:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
                 f"{list(other)} at entry {position}"
             )
-    return wrap_dim(dim, len(shape) + 1)
+    return place
 
 
 def check_repeats(repeats: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
