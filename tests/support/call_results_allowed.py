@@ -230,7 +230,9 @@ RESULTS_THAT_DIFFER = [
         "transforms of Fourier lie in C order, and the sign of a zero is that of NumPy's sums",
         ("strides", "sign of zero"),
         lambda each, found: each.base.startswith(("fft_", "_fft_")),
-        call("fft_fftn", tensor([[-2.0, 2.0], [-2.0, -2.0], [-1.0, -1.0], [-2.0, 2.0], [0.0, 0.0]])),
+        call(
+            "fft_fftn", tensor([[-2.0, 2.0], [-2.0, -2.0], [-1.0, -1.0], [-2.0, 2.0], [0.0, 0.0]])
+        ),
     ),
     Allowance(
         "polynomials of NaN are NaN but for degree 0; PyTorch reads numbers that it has not "
