@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 GOALS = {
-    "small calls": 0.60,
+    "small calls": 0.45,
     "custom operators": 0.15,
     "backward": 0.30,
     "medium arrays": 1.0,

@@ -453,21 +453,25 @@ count_nonzero(PyObject *const *arguments, int variant)
     return result;
 }
 
-/* Whether any, or all, elements are true, or not 0; the answer for bytes is a byte. */
+/* Whether any, or all, of the elements of a mask in one piece are true. The first byte that tells
+ * ends the search: a byte that is not 0 is true, and one that differs from the next is not 0 or has
+ * such a neighbour. */
 static PyObject *
 truth(PyObject *const *arguments, int of_all)
 {
     PyArrayObject *array = plain_array(arguments[0]);
-    if (array == NULL || PyArray_TYPE(array) == NPY_UINT8 ||
-        !(PyArray_ISBOOL(array) || PyArray_ISINTEGER(array))) {
+    if (array == NULL || !PyArray_ISBOOL(array) || !PyArray_ISONESEGMENT(array)) {
         return NULL;
     }
-    npy_intp count = PyArray_CountNonzero(array);
-    PyObject *result = count < 0 ? NULL : PyArray_SimpleNew(0, NULL, NPY_BOOL);
-    if (result != NULL) {
-        *(npy_bool *)PyArray_DATA((PyArrayObject *)result) =
-            of_all ? count == PyArray_SIZE(array) : count > 0;
+    PyObject *result = PyArray_SimpleNew(0, NULL, NPY_BOOL);
+    if (result == NULL) {
+        return NULL;
     }
+    const char *data = PyArray_BYTES(array);
+    size_t count = (size_t)PyArray_SIZE(array);
+    int found = of_all ? memchr(data, 0, count) == NULL
+                       : count > 0 && (data[0] != 0 || memcmp(data, data + 1, count - 1) != 0);
+    *(npy_bool *)PyArray_DATA((PyArrayObject *)result) = (npy_bool)found;
     return result;
 }
 
