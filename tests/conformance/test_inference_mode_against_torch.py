@@ -215,6 +215,15 @@ def _(lib: Any) -> Any:
     return Double.apply(inference(lib).detach())
 
 
+@PROGRAMS("an inference tensor that asks for gradients is resized")
+def _(lib: Any) -> Any:
+    with lib.inference_mode():
+        x = lib.ones(4, requires_grad=True)
+        x.resize_(2)
+        x.resize_as_(lib.ones(1, 2))
+    return tuple(x.shape), x.requires_grad, tried(lambda: x.resize_(3))
+
+
 @PROGRAMS("detach_ of a view in the modes")
 def _(lib: Any) -> Any:
     def detached(mode: Any) -> Any:

@@ -207,7 +207,7 @@ def _check(self: TensorBase, name: str) -> None:
 
 
 def _refuse_gradients(self: TensorBase) -> None:
-    if self.requires_grad:
+    if self.requires_grad and self._signature & NORMAL:
         raise RuntimeError(
             "cannot resize variables that require grad. Resize x.detach(), or make a new tensor "
             "with an operator that autograd records, such as x[:n] or pad."
