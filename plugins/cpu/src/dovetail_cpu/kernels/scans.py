@@ -1,4 +1,5 @@
-"""Running results by the methods of ufuncs, distinct integers by sorting values alone.
+"""Running results by the methods of ufuncs, distinct integers by sorting values alone, sums of the
+channels of many images.
 
 What is in single precision is accumulated in double, as PyTorch does: each step would lose a
 rounding otherwise, and what overflows on the way would not come back.
@@ -11,8 +12,15 @@ from typing import Any
 import numpy
 import numpy as np
 
-from dovetail_aten.families import Distinct, RunningExtrema, Scans, Selection
+from dovetail_aten.families import (
+    ChannelNormalization,
+    Distinct,
+    RunningExtrema,
+    Scans,
+    Selection,
+)
 from dovetail_aten.kernel_support import Function, Running
+from dovetail_aten.typing import Array
 
 _WIDE = {
     numpy.dtype(numpy.float32): numpy.dtype(numpy.float64),
@@ -33,6 +41,16 @@ class FastScans(Scans):
         if dtype is not None or own not in _WIDE:
             return Scans._scanned(self, name, scan, x, dim, dtype)
         return Scans._scanned(self, name, scan, x.astype(_WIDE[own]), dim, None).astype(own)
+
+
+class WideChannels(ChannelNormalization):
+    """Sums over the channels of a batch, which lie apart in memory, in double precision of what is
+    in single.
+    """
+
+    def _sum_over(self, x: Array, axes: tuple[int, ...]) -> Any:
+        """Return one sum for each channel."""
+        return x.sum(axis=axes, dtype=_WIDE.get(x.dtype)).astype(x.dtype, copy=False)
 
 
 class FastRunning(Running):

@@ -12,6 +12,7 @@ FAST_FAMILIES: Final = {
     "reductions.Scans": "dovetail_cpu.kernels.scans.FastScans",
     "reductions.RunningExtrema": "dovetail_cpu.kernels.scans.FastRunningExtrema",
     "statistics.Selection": "dovetail_cpu.kernels.scans.FastSelection",
+    "normalization.ChannelNormalization": "dovetail_cpu.kernels.scans.WideChannels",
     "searching.Distinct": "dovetail_cpu.kernels.scans.FastDistinct",
     "matmul.MatrixProducts": "dovetail_cpu.kernels.matmul.FastMatrixProducts",
     "linalg.Factorizations": "dovetail_cpu.kernels.matrices.FastFactorizations",
