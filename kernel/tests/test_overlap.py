@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dovetail_kernel.devices.overlap import Placement, share_bytes
+from dovetail_kernel.devices.overlap import Placement, may_overlap_itself, share_bytes
 
 dimensions = st.lists(st.tuples(st.integers(0, 4), st.integers(-12, 12)), max_size=3)
 placements = st.builds(
@@ -65,3 +65,23 @@ def test_a_search_that_takes_too_long_is_given_up():
     start = perf_counter()
     assert share_bytes(a, b)  # one has even addresses, the other odd ones
     assert perf_counter() - start < 10
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "shares"),
+    [
+        ((2, 3), (3, 1), False),
+        ((3, 2), (1, 3), False),
+        ((2, 3), (0, 1), True),
+        ((1, 3), (0, 1), False),
+        ((0, 3), (0, 0), False),
+        ((2, 3), (2, 1), True),
+        ((2, 3), (8, 2), False),
+        ((), (), False),
+    ],
+)
+def test_an_array_may_overlap_itself(
+    shape: tuple[int, ...], strides: tuple[int, ...], shares: bool
+) -> None:
+    assert may_overlap_itself(shape, strides) is shares
+    assert may_overlap_itself(shape, [4 * step for step in strides], 4) is shares

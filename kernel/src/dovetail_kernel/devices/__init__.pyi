@@ -5,4 +5,5 @@ from .default_device import chosen_devices as chosen_devices
 from .default_device import innermost as innermost
 from .lowering import PlanFacts as PlanFacts
 from .overlap import Placement as Placement
+from .overlap import may_overlap_itself as may_overlap_itself
 from .overlap import share_bytes as share_bytes

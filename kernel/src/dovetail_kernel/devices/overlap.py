@@ -1,5 +1,5 @@
-"""Whether two strided arrays share an element: columns of a matrix lie between each other's first
-and last element, and share none.
+"""Whether strided arrays share an element, with themselves or with another: columns of a matrix lie
+between each other's first and last element, and share none.
 """
 
 from __future__ import annotations
@@ -30,6 +30,25 @@ class Placement(NamedTuple):
     shape: Sequence[int]
     strides: Sequence[int]
     itemsize: int
+
+
+def may_overlap_itself(shape: Sequence[int], strides: Sequence[int], itemsize: int = 1) -> bool:
+    """Return whether two elements of an array may share a place: gaps between them are none.
+
+    Parameters
+    ----------
+    strides, itemsize
+        In bytes, or the former in elements.
+    """
+    extent = itemsize
+    for stride, size in sorted(zip(strides, shape, strict=True)):
+        if size == 0:
+            return False
+        if size != 1:
+            if stride < extent:
+                return True
+            extent += (size - 1) * stride
+    return False
 
 
 def share_bytes(a: Placement, b: Placement) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..devices.array_backend import ArrayBackend
 from ..devices.memory import is_writable, new_memory
+from ..devices.overlap import may_overlap_itself
 from ..fork_locks import held_over_fork
 from ..types.dtype import uint8
 from .dataless import DatalessArray
@@ -90,7 +91,10 @@ def make_writable(tensor: TensorBase) -> bool:
         if tensor.array.__class__ is DatalessArray:
             return False
         if is_writable(storage._array):
-            tensor.array = _shown(storage, storage._array, _place(tensor, storage))
+            place = _place(tensor, storage)
+            if may_overlap_itself(place.shape, place.strides, place.array.dtype.itemsize):
+                return False
+            tensor.array = _shown(storage, storage._array, place)
             return is_writable(tensor.array)
         arrays, nbytes = storage._backend.arrays, storage.nbytes()
         device_index = arrays.device_index(storage._array)

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from dovetail_kernel import TensorBase, VersionCounter, dispatch_state, set_state, state
+from dovetail_kernel.devices import may_overlap_itself
 from dovetail_kernel.keys import PYTHON_DISPATCH, inference_mode_off, known_state, without_python
 from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT
 
@@ -262,7 +263,7 @@ def rebase_history(tensor: TensorBase, node: Node, output_nr: int = 0) -> None:
         _move_retain_grad(tensor, old)
         return
     base = info.base
-    if may_overlap_itself(base):
+    if may_overlap_itself(base.array.shape, base.stride()):
         raise RuntimeError(
             "an in-place write to a view whose base overlaps itself cannot be differentiated: it "
             f"has shape {list(base.array.shape)} and strides {list(base.stride())}. Write to a "
@@ -291,21 +292,6 @@ def take_history(tensor: TensorBase, view: TensorBase) -> None:
     if info is not None:
         info.attr_version = current_version(tensor)
     _move_retain_grad(tensor, old)
-
-
-def may_overlap_itself(tensor: TensorBase) -> bool:
-    """Return whether two elements of `tensor` may be one place in memory: gaps between them are
-    none.
-    """
-    extent = 1
-    for stride, size in sorted(zip(tensor.stride(), tensor.array.shape, strict=True)):
-        if size == 0:
-            return False
-        if size != 1:
-            if stride < extent:
-                return True
-            extent += (size - 1) * stride
-    return False
 
 
 class CopySlices(Node):

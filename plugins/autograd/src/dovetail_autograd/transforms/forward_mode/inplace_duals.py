@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dovetail_kernel import TensorBase, set_state, state
+from dovetail_kernel.devices import may_overlap_itself
 from dovetail_kernel.signature import NO_GRAD
 
 from ...graph.engine_ops import extent_of, filled_like, has_memory, operator
 from ...graph.view_memory import Place, viewed
-from ...graph.views import may_overlap_itself, view_meta
+from ...graph.views import view_meta
 from ..wrapped.arrays import is_wrapped
 from ..wrapped.levels import Level
 from ..wrapped.written_tensors import (
@@ -54,7 +55,7 @@ def write_dual(level: Level, tensor: TensorBase, tangent: TensorBase, before: In
         replace(tensor, DualArray(moved_out(tensor), tangent, level))
         put_in_graph(base, before)
         return
-    if may_overlap_itself(base):
+    if may_overlap_itself(base.array.shape, base.stride()):
         raise RuntimeError(
             "an in-place write of a value with a tangent to a view is not supported by forward AD "
             f"if the base overlaps itself: it has shape {list(base.array.shape)} and strides "
@@ -86,7 +87,7 @@ def _writable(array: DualArray, tangent: TensorBase) -> TensorBase:
     its elements share memory.
     """
     own = array.tangent
-    if batches(tangent) - batches(own) or may_overlap_itself(own):
+    if batches(tangent) - batches(own) or may_overlap_itself(own.array.shape, own.stride()):
         before = state()
         try:
             set_state(before & ~NO_GRAD)
