@@ -128,3 +128,16 @@ def test_floats_of_eight_bits_have_their_limits() -> None:
     for each in found.values():
         assert each.bits == 8
         assert pickle.loads(pickle.dumps(each)) is each
+
+
+def test_a_name_that_no_dtype_has_is_an_attribute_error() -> None:
+    from dovetail.names import named_dtypes
+
+    assert getattr(named_dtypes, "__warningregistry__", None) is None
+    assert named_dtypes.complex32 is dovetail.complex32
+
+
+def test_sizes_are_no_tensor_of_floats() -> None:
+    with pytest.raises(TypeError, match=r"item 0 is 'Tensor'"):
+        dovetail.Size(dovetail.ones(3))
+    assert dovetail.Size(dovetail.tensor([1, 2])) == (1, 2)
