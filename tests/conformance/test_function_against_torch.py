@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from same_programs import Programs, assert_same, tried
 
+import dovetail
+
 PROGRAMS = Programs()
 
 
@@ -264,3 +266,13 @@ def cast_first(lib: Any) -> Any:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_function_does_the_same(name: str) -> None:
     assert_same(PROGRAMS[name])
+
+
+def test_a_function_has_tangents_in_inference_mode() -> None:
+    double = function(
+        dovetail, lambda ctx, x: x * 2, lambda ctx, grad: grad * 2, jvp=lambda ctx, grad: grad * 2
+    )
+    with dovetail.inference_mode(), dovetail.autograd.forward_ad.dual_level():
+        dual = dovetail.autograd.forward_ad.make_dual(dovetail.ones(2), dovetail.ones(2))
+        found = dovetail.autograd.forward_ad.unpack_dual(double.apply(dual))
+    assert (found.primal.tolist(), found.tangent.tolist()) == ([2, 2], [2, 2])

@@ -347,3 +347,14 @@ def test_a_list_that_forward_returns_stays_a_list_and_has_gradients():
     assert number == 3
     product.backward(tensor([1.0, 1.0]))
     assert x.grad.array.tolist() == [1, 1]
+
+
+def test_forward_may_be_a_function_that_does_not_tell_its_signature():
+    class Larger(autograd.Function):
+        forward = staticmethod(max)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.inputs = inputs
+
+    assert Larger.apply(2, 3) == 3

@@ -97,7 +97,10 @@ def _is_setup_context_defined(setup_context: Callable[..., object]) -> bool:
 
 def _with_defaults(forward: Callable[..., object]) -> inspect.Signature | None:
     """Return the signature of a method that has defaults, which `setup_context` gets too."""
-    signature = inspect.signature(forward)
+    try:
+        signature = inspect.signature(forward)
+    except ValueError:  # a built-in function that does not tell it
+        return None
     has_defaults = any([each.default is not each.empty for each in signature.parameters.values()])
     return signature if has_defaults else None
 

@@ -128,15 +128,16 @@ class JvpLevel(Level):
         several = isinstance(outputs, (tuple, list))
         values = list(outputs) if several else [outputs]
         primals = (*physical_args, *physical_kwargs.values())
-        versions = [None if tangent is None else tangent._version for tangent in given]
+        written = {id(value) for value in node.dirty_tensors or ()}
+        versions = {
+            place: tangent._version
+            for place, (primal, tangent) in enumerate(zip(primals, given, strict=True))
+            if tangent is not None and id(primal) in written and not tangent.is_inference()
+        }
         tangents = jvp_of_function(cls, node, primals, given, len(values))
-        dirty = [id(value) for value in node.dirty_tensors or ()]
-        for place, tangent in enumerate(given):
-            if (
-                tangent is not None
-                and id(primals[place]) in dirty
-                and (tangent._version == versions[place])
-            ):
+        for place, version in versions.items():
+            tangent = given[place]
+            if tangent is not None and tangent._version == version:
                 raise RuntimeError(
                     "An inplace custom Function is not modifying the forward mode gradients "
                     "inplace. If the forward is modifying an input inplace, then the jvp function "
