@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import count as counting
 from math import prod
 from typing import NamedTuple
 
@@ -176,12 +177,12 @@ def _numbered(groups: Sequence[Group], is_made: bool = False) -> tuple[Group, ..
     """Return groups with a name for each axis of size 1 that a tensor has, and none for those that
     are made.
     """
-    count = iter(range(len(groups) * 64))
+    numbers = counting()
     return tuple(
         [
             tuple(
                 [
-                    f"1 {next(count)}" if name == "1" else name
+                    f"1 {next(numbers)}" if name == "1" else name
                     for name in group
                     if not (is_made and name == "1")
                 ]

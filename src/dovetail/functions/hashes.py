@@ -7,6 +7,7 @@ from math import prod
 
 from dovetail_aten import Tensor
 from dovetail_aten import functions as aten
+from dovetail_aten.backends import wrap_dims
 from dovetail_dispatcher import overridable
 from dovetail_kernel import float64, int64, uint8, uint64
 
@@ -66,10 +67,9 @@ def hash_tensor(
             "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify "
             "the reduction dim with the 'dim' argument."
         )
-    ndim = input.dim()
-    kept = input.detach().sum(dims or None, keepdim=True).shape  # checks the dimensions
-    gone = [d for d in range(ndim) if not dims or d in [each % ndim for each in dims]]
-    stays = [d for d in range(ndim) if d not in gone]
+    gone = sorted(wrap_dims(dims, input.dim()))
+    kept = [1 if d in gone else size for d, size in enumerate(input.shape)]
+    stays = [d for d in range(input.dim()) if d not in gone]
     bits = input.detach().to(float64 if own.is_floating_point else int64).view(int64)
     bits = bits.permute([*stays, *gone])
     bits = bits.reshape([*[kept[d] for d in stays], prod([input.size(d) for d in gone])])

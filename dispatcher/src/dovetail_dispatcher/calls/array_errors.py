@@ -5,10 +5,16 @@ unsupported dtypes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from dovetail_kernel import TensorBase, make_writable
 
 from ..table.operator import Operator
+
+SEVERAL_ELEMENTS: Final = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location. Please clone() the tensor before performing the operation."
+)
 
 _OF_DTYPES = (
     "not supported for the input types",
@@ -43,11 +49,7 @@ def call_error(
     if writes and "read-only" in text:
         if make_writable(tensors[0]):
             return None
-        return RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
+        return RuntimeError(SEVERAL_ELEMENTS)
     if "broadcast" in text and tensors:
         shape = broadcast_shape([tuple(t.array.shape) for t in tensors])
         if shape is not None and shape != tuple(tensors[0].array.shape):

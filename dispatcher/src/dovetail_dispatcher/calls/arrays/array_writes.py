@@ -22,14 +22,10 @@ from dovetail_kernel import (
 from dovetail_kernel.signature import NORMAL
 from dovetail_kernel.tensor import WritableCounter, has_own_storage, holders
 
-from ..array_errors import broadcast_shape, shape_of_output_error
+from ..array_errors import SEVERAL_ELEMENTS, broadcast_shape, shape_of_output_error
 from ..promotion.key_dtypes import check_writable_as
 from .immutable_array_writes import replace
 
-_SEVERAL_ELEMENTS = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single "
-    "memory location. Please clone() the tensor before performing the operation."
-)
 _SHARED_ELEMENTS = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to "
     "a single memory location. Please clone() the tensor before performing the operation."
@@ -76,7 +72,7 @@ def _write(destination: TensorBase, array: Any) -> None:
         storage = destination._storage
         if storage is not None and arrays.write_once(destination.array, array, storage.array):
             return
-        raise RuntimeError(_SEVERAL_ELEMENTS) from error
+        raise RuntimeError(SEVERAL_ELEMENTS) from error
 
 
 def write_out(out: TensorBase, array: Any, refuses: Sequence[str] = (), *reads: Any) -> None:
@@ -178,11 +174,10 @@ def _fitted(
             f"{out.dtype.scalar_name.lower()} instead. Give out= a tensor of dtype {computed_in}."
         )
     check_writable_as(computed_in, out.dtype)
+    # Most tensors share no memory, which costs least to see.
     has_storage = out._storage is not None
-    for read in reads:  # most tensors share no memory, which costs least to see
-        if has_storage or read is out or read.__class__ in (list, tuple):
-            _check_out(out, tuple(array.shape), refuses, reads)
-            break
+    if any([has_storage or read is out or read.__class__ in (list, tuple) for read in reads]):
+        _check_out(out, tuple(array.shape), refuses, reads)
     if tuple(array.shape) != tuple(out.array.shape):
         if out.numel():
             warn_user(
@@ -312,7 +307,7 @@ def _check_out(
     """
     apart = "shared_out" in refuses
     if apart and _shares_within(out):
-        raise RuntimeError(_SEVERAL_ELEMENTS)
+        raise RuntimeError(SEVERAL_ELEMENTS)
     if not apart and "partial_out" not in refuses:
         return
     storage, own = out._storage, out.array

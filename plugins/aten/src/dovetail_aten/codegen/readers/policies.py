@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from dovetail_dispatcher import FunctionSchema
@@ -224,17 +224,25 @@ def _check_batching(entry: Entry, own: Policies, composite: str | None) -> None:
         )
 
 
+def _known(entry: Entry, key: str, kind: str, known: Collection[str], they: str) -> tuple[str, ...]:
+    """Return the names that an entry has at a key. Raises DeclarationError for one that is not
+    known.
+    """
+    given = entry.names(key)
+    if unknown := [name for name in given if name not in known]:
+        raise DeclarationError(
+            entry.lines[key],
+            f"illegal {kind} '{', '.join(unknown)}'.",
+            f"{they} are: {', '.join(known)}.",
+        )
+    return given
+
+
 def _result(entry: Entry, shape: str, function: str, schema: FunctionSchema) -> tuple[str, ...]:
-    given = entry.names("result")
+    given = _known(entry, "result", "result", RESULTS, "Dtypes of results")
     if not given:
         return ()
     where = entry.lines["result"]
-    if unknown := [name for name in given if name not in RESULTS]:
-        raise DeclarationError(
-            where,
-            f"illegal result '{', '.join(unknown)}'.",
-            f"Dtypes of results are: {', '.join(RESULTS)}.",
-        )
     if shape not in ("reduce", "along_dim", "same_as") or function:
         raise DeclarationError(
             where,
@@ -305,13 +313,7 @@ def refused_kinds(entry: Entry, composite: str | None) -> tuple[str, ...]:
     DeclarationError
         For a kind that does not exist, or for a composite, whose dtypes nothing looks at.
     """
-    given = entry.names("refuses")
-    if unknown := [name for name in given if name not in REFUSED_KINDS]:
-        raise DeclarationError(
-            entry.lines["refuses"],
-            f"illegal dtypes '{', '.join(unknown)}'.",
-            f"They are: {', '.join(REFUSED_KINDS)}.",
-        )
+    given = _known(entry, "refuses", "dtypes", REFUSED_KINDS, "They")
     if given:
         instead = "raise in the composite's function where they take too many"
         _refuse_of_composite(entry, "refuses", composite, "refuses no dtypes", instead)
@@ -340,13 +342,7 @@ def refused_outs(
     DeclarationError
         For a word that does not exist.
     """
-    given = entry.names("out")
-    if unknown := [word for word in given if word not in OUTS]:
-        raise DeclarationError(
-            entry.lines["out"],
-            f"illegal out '{', '.join(unknown)}'.",
-            f"Its words are: {', '.join(OUTS)}.",
-        )
+    given = _known(entry, "out", "out", OUTS, "Its words")
     words = [OUTS[word] for word in given if OUTS[word]]
     if shape == "elementwise" and promotion != "none" and not {"apart", "shared"} & {*given}:
         words.append("partial_out")
