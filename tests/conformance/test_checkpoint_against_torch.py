@@ -564,3 +564,28 @@ def test_the_second_call_has_the_autocast_of_the_first(
         return dtypes, [round(value, 2) for value in x.grad.flatten().tolist()]
 
     assert seen(dovetail) == seen(torch)
+
+
+@pytest.mark.parametrize("is_argument", [False, True])
+def test_saved_tensors_without_gradient_are_themselves(is_argument: bool) -> None:
+    def seen(lib: Any) -> Any:
+        class Saving(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any, y: Any) -> Any:
+                ctx.save_for_backward(x, y)
+                return x * y
+
+            @staticmethod
+            def backward(ctx: Any, grad: Any) -> Any:
+                found.extend(ctx.saved_tensors)
+                return grad, None
+
+        found: list[Any] = []
+        x, constant = leaf(lib), lib.ones(3)
+        given = (constant,) if is_argument else ()
+        tools(lib).checkpoint(
+            lambda x, *more: Saving.apply(x, constant), x, *given, use_reentrant=False
+        ).sum().backward()
+        return [each is kept for each, kept in zip(found, (x, constant), strict=True)]
+
+    assert seen(dovetail) == seen(torch) == [False, True]

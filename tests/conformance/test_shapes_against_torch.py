@@ -15,6 +15,10 @@ PROGRAMS = Programs(
         "cat of nothing into something": lambda lib: lib.cat([], out=lib.ones(1)),
         "cat of numbers": lambda lib: lib.cat([lib.tensor(1.0), lib.tensor(1.0)]),
         "stack of nothing": lambda lib: lib.stack([]),
+        "stack of other sizes": lambda lib: lib.stack([lib.ones(2), lib.ones(3)]),
+        "stack of other sizes along no dimension": lambda lib: lib.stack(
+            [lib.ones(2), lib.ones(3)], 3
+        ),
         "concat of nothing": lambda lib: lib.concat(()),
         "hstack of nothing": lambda lib: lib.hstack([]),
         "vstack of nothing": lambda lib: lib.vstack([]),

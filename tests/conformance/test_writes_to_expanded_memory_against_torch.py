@@ -52,3 +52,13 @@ def test_a_write_is_done_or_refused_alike(tensor: str, write: str) -> None:
         return outcome, x.tolist(), x._version if outcome is not None else None
 
     assert_same(program)
+
+
+def test_a_part_is_written_where_it_lies() -> None:
+    def program(lib: Any) -> Any:
+        x = lib.zeros(1).expand(3)
+        before = x.data_ptr()
+        x[0].add_(1)
+        return x.data_ptr() == before, x.tolist()
+
+    assert_same(program)
