@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+import dovetail
 from dovetail_kernel.types.dtype import DTYPES, bfloat16, dtype, float16, float32, float64
 from dovetail_kernel.types.dtype_info import finfo, iinfo
 from dovetail_kernel.types.promotion import (
@@ -147,3 +149,24 @@ def test_a_bfloat16_default_has_a_complex_counterpart_where_torch_raises(
 ) -> None:
     set_default_dtype(bfloat16)
     assert result_dtype([], [], [3]).name == "complex64"
+
+
+def test_where_promotes_operands_in_every_order_of_calls() -> None:
+    """The key of a call has the dtype of the condition too: it does not tell which of the operands
+    has which.
+    """
+    names = ("bool", "uint8", "int64", "float32", "float64")
+    pairs = [(one, other) for one in names for other in names] * 3
+    random.Random(0).shuffle(pairs)
+    for one, other in pairs:
+        found = [
+            lib.where(
+                lib.tensor([True, False]),
+                lib.tensor([1, 0], dtype=getattr(lib, one)),
+                lib.tensor([0, 1], dtype=getattr(lib, other)),
+            )
+            for lib in (dovetail, torch)
+        ]
+        ours, theirs = [(str(each.dtype).partition(".")[2], each.tolist()) for each in found]
+        assert ours == theirs, (one, other)
+        assert np.asarray(found[0]).dtype.name == ours[0]
