@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import gc
+import linecache
 import os
 import pickle
 import subprocess
@@ -256,6 +257,85 @@ def _come_and_go(number: int) -> list[weakref.ref[Any]]:
 def test_a_destroyed_library_lets_go_of_its_kernels_at_once() -> None:
     _come_and_go(0)
     assert [each() for each in _come_and_go(1)] == [None, None]
+
+
+def _derived(library: Library, name: str) -> Callable[..., Any]:
+    def backward(ctx, gradient):
+        return gradient * 2
+
+    dt.library.register_autograd(name, backward, lib=library)
+    op = getattr(dt.ops, library.ns).f
+    op(dt.ones(2, requires_grad=True)).sum().backward()
+    func.grad(lambda x: op(x).sum())(dt.ones(2))
+    return backward
+
+
+def _batched(library: Library, name: str) -> Callable[..., Any]:
+    def rule(info, in_dims, x):
+        return x * 2, in_dims[0]
+
+    dt.library.register_vmap(name, rule, lib=library)
+    func.vmap(getattr(dt.ops, library.ns).f)(dt.ones(2, 3))
+    return rule
+
+
+def _by_entries(library: Library, name: str) -> Callable[..., Any]:
+    def other(x):
+        return x * 3
+
+    library.define("g(Tensor x) -> Tensor")
+    library.impl("g", other, own_key())
+    func.vmap(getattr(dt.ops, library.ns).g)(dt.ones(2, 3))
+    return other
+
+
+def _faked(library: Library, name: str) -> Callable[..., Any]:
+    def fake(x):
+        return dt.empty_like(x)
+
+    dt.library.register_fake(name, fake, lib=library)
+    getattr(dt.ops, library.ns).f(dt.ones(2, device="meta"))
+    return fake
+
+
+def _in_a_mode(library: Library, name: str) -> Callable[..., Any]:
+    def rule(mode, op, types, args, kwargs):
+        return op(*args, **kwargs)
+
+    dt.library.register_torch_dispatch(name, programs.Passing, rule, lib=library)
+    with programs.Passing():
+        getattr(dt.ops, library.ns).f(dt.ones(2))
+    return rule
+
+
+@pytest.mark.filterwarnings("ignore:.*batching rule")
+@pytest.mark.parametrize("registered", [_derived, _batched, _by_entries, _faked, _in_a_mode])
+def test_what_was_registered_for_an_operator_goes_with_it(
+    registered: Callable[[Library, str], Callable[..., Any]],
+) -> None:
+    name = f"leaving{registered.__name__}"
+    library = Library(name, "DEF")
+    library.define("f(Tensor x) -> Tensor")
+    library.impl("f", lambda x: x * 2, own_key())
+    watched = [weakref.ref(registered(library, f"{name}::f"))]
+    watched += [
+        weakref.ref(each.default)
+        for each in vars(getattr(dt.ops, name)).values()
+        if hasattr(each, "default")
+    ]
+    assert len(watched) > 1
+    library._destroy()
+    gc.collect()
+    assert [each() for each in watched] == [None] * len(watched)
+
+
+def test_the_source_of_a_traced_module_goes_with_it() -> None:
+    module = dt.fx.symbolic_trace(lambda x: x * 2)
+    file = module.forward.__func__.__code__.co_filename
+    assert file in linecache.cache
+    del module
+    gc.collect()
+    assert file not in linecache.cache
 
 
 COMING_AND_GOING = """

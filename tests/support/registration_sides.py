@@ -405,7 +405,9 @@ class Side:
             for key in ("CompositeExplicitAutograd", "Autograd"):
                 # Not by `Library`: in modes, PyTorch goes on running what that has taken back.
                 refresh = self.C._dispatch_library("FRAGMENT", self.ns, "", __file__)
-                refresh.impl(name, key, lambda *args, **kwargs: None, False)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of an overridden kernel, once per process
+                    refresh.impl(name, key, lambda *args, **kwargs: None, False)
                 refresh.reset()
         return stale
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import linecache
+import weakref
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
@@ -299,7 +300,9 @@ def _function(src: str, names: Mapping[str, object]) -> Any:
     linecache.cache[file] = (len(src), None, src.splitlines(keepends=True), file)
     names = {**names, "__name__": __name__}
     exec(compile(src, file, "exec"), names)
-    return names["forward"]
+    forward: Any = names["forward"]
+    weakref.finalize(forward.__code__, linecache.cache.pop, file, None).atexit = False
+    return forward
 
 
 def _imports(written: PythonCode) -> str:

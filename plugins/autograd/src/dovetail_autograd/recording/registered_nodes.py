@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, ClassVar, Final
+from weakref import WeakValueDictionary
 
 from dovetail_dispatcher.schema import TENSOR, Argument, FunctionSchema
 from dovetail_dispatcher.table import PythonFormula
@@ -206,9 +206,20 @@ def unmark(node: GeneratedNode, *outputs: TensorBase) -> None:
             output._signature &= ~GRAD
 
 
-@cache
+_classes: WeakValueDictionary[tuple[PythonFormula, FunctionSchema], type[GeneratedNode]]
+_classes = WeakValueDictionary()
+"""The classes that plans and nodes use: those of an operator that is removed go with it."""
+
+
 def node_class(formula: PythonFormula, schema: FunctionSchema) -> type[GeneratedNode]:
-    """Return the node class of `formula` for an operator of `schema`."""
+    """Return the node class of `formula` for an operator of `schema`, made at first use."""
+    found = _classes.get((formula, schema))
+    if found is None:
+        found = _classes.setdefault((formula, schema), _new_class(formula, schema))
+    return found
+
+
+def _new_class(formula: PythonFormula, schema: FunctionSchema) -> type[GeneratedNode]:
     arguments = [a for a in schema.arguments if not a.kwarg_only]
     # Numbers of the arguments that backward returns something for, be it None.
     required = [

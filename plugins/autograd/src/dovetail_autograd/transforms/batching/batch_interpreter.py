@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from dovetail_dispatcher import OpOverload
 from dovetail_dispatcher.calls import strip_defaults
@@ -81,8 +80,17 @@ class _Shape:
     view_of: int | None
 
 
-@lru_cache(maxsize=4096)
+_shapes: Final[WeakKeyDictionary[OpOverload, _Shape]] = WeakKeyDictionary()
+
+
 def _shape_of(op: OpOverload) -> _Shape:
+    found = _shapes.get(op)
+    if found is None:
+        found = _shapes[op] = _new_shape(op)
+    return found
+
+
+def _new_shape(op: OpOverload) -> _Shape:
     schema = op._schema
     arguments, returns = schema.arguments, schema.returns
     alias = returns[0].alias_info if len(returns) == 1 and not schema.is_mutable else None
