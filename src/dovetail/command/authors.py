@@ -59,12 +59,13 @@ def stubs(
     """Write a .pyi stub of dovetail.ops.NAMESPACE: every operator with the types of its
     arguments.
     """
+    from .._file_replacement import write_text
     from ..inspection.stub_text import stub_of
 
     with failures(), words(RuntimeError, OSError):
         text = stub_of(namespace)
         if output is not None:
-            output.write_text(text, encoding="utf-8")
+            write_text(output, text)
     if output is None:
         typer.echo(text, nl=False)
     else:

@@ -9,6 +9,7 @@ from typing import Any
 
 from dovetail_aten import Tensor
 
+from .._file_replacement import write_text
 from .graph_reading import Graph, Parameters, Vertex, held_by, read_graph
 
 
@@ -38,9 +39,9 @@ class GraphDrawing:
         Parameters
         ----------
         path
-            The file, which is overwritten.
+            The file, which is replaced when the drawing is complete.
         """
-        Path(path).write_text(self.svg, encoding="utf-8")
+        write_text(path, self.svg)
 
     def _repr_svg_(self) -> str:
         return self.svg.partition("\n")[2]

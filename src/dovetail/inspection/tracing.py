@@ -11,6 +11,7 @@ from rich.tree import Tree
 
 from dovetail_dispatcher import Observer, Span, Trace
 
+from .._file_replacement import write_text
 from .runs.recording import HashObserver
 
 
@@ -116,9 +117,9 @@ class tracing(Trace):
         Parameters
         ----------
         path
-            The file, which is overwritten.
+            The file, which is replaced when the trace is complete.
         """
-        Path(path).write_text(self.as_json(), encoding="utf-8")
+        write_text(path, self.as_json())
 
     def export_chrome_trace(self, path: str | Path) -> None:
         """Write a file for chrome://tracing, Perfetto or speedscope.
@@ -126,11 +127,11 @@ class tracing(Trace):
         Parameters
         ----------
         path
-            The file, which is overwritten.
+            The file, which is replaced when the trace is complete.
         """
         import json
 
-        Path(path).write_text(json.dumps(self.as_chrome_trace()), encoding="utf-8")
+        write_text(path, json.dumps(self.as_chrome_trace()))
 
 
 def _label(span: Span, *, keys: bool) -> Any:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from .._file_replacement import write_file, write_text
 from .events import FunctionEvent, FunctionEventAvg
 from .tables import table_of
 
@@ -143,10 +144,9 @@ class EventList(list[Any]):
         content = {"schemaVersion": 1, "displayTimeUnit": "ms", **metadata, "traceEvents": events}
         text = json.dumps(content, default=str)
         if str(path).endswith(".gz"):
-            with gzip.open(path, "wt", encoding="utf-8") as file:
-                file.write(text)
+            write_file(os.fspath(path), [gzip.compress(text.encode())])
         else:
-            Path(path).write_text(text, encoding="utf-8")
+            write_text(path, text)
 
     def export_stacks(self, path: str, metric: str) -> None:
         """Write a line with the stack frames, outermost first, and the time for each call that was
@@ -177,7 +177,7 @@ class EventList(list[Any]):
                 line = ";".join(frames)
                 total[line] = total.get(line, 0) + value
         lines = [f"{line} {value}\n" for line, value in total.items()]
-        Path(path).write_text("".join(lines), encoding="utf-8")
+        write_text(path, "".join(lines))
 
 
 def _chrome_event(event: FunctionEvent, process: int) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import IO, Any, TypeAlias
 
 from dovetail_kernel import warn_user
 
+from .._file_replacement import write_file, write_pieces
 from .byte_sources import ByteSource, MappedSource
 from .checked_json import (
     FormatError,
@@ -28,7 +29,6 @@ from .checked_json import (
     shown,
 )
 from .element_bytes import line_of_bytes, line_of_mapped
-from .file_replacement import write_file, write_pieces
 from .pickled_objects import pickle_objects, unpickle_objects
 from .placement import MapLocation, Placement
 from .safe_globals import get_safe_globals

@@ -8,9 +8,9 @@ from typing import Any
 
 from dovetail_aten import Tensor
 
+from .._file_replacement import write_file
 from .checked_json import FormatError
 from .element_bytes import bytes_of_line, line_of_bytes
-from .file_replacement import write_file
 from .placement import Placement
 from .safetensors_file import Entry, is_storable, pack, read_start, unpack
 from .stored_tensors import TensorReader

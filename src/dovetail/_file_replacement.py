@@ -59,6 +59,11 @@ def write_file(path: str, pieces: Pieces) -> None:
             os.fsync(stream.fileno())
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text to a file in UTF-8, as `write_file` does."""
+    write_file(os.fspath(path), [text.encode()])
+
+
 def write_pieces(stream: IO[bytes], pieces: Pieces) -> None:
     """Write the pieces to a binary file object that may accept partial writes, and flush it: a full
     disk is an error of this call.
