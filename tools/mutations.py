@@ -257,9 +257,11 @@ def tests_by_line(room: str, folder: Path) -> dict[tuple[str, int], list[str]]:
     for file in read.measured_files():
         name = Path(file).relative_to(source).as_posix()
         for line, contexts in read.contexts_by_lineno(file).items():
-            # A test's name begins at the room, whose settings pytest reads.
+            # A test's name begins at the room, whose settings pytest reads. What runs before the
+            # tests, as modules are imported, may show in any of them.
+            is_early = not all("::" in each for each in contexts)
             tests = sorted(f"{folder_of_room}/{each}" for each in contexts if "::" in each)
-            reached[name, line] = tests
+            reached[name, line] = [*tests, f"{folder_of_room}/tests"] if is_early else tests
     return reached
 
 
@@ -289,7 +291,8 @@ def noticed_by(copy: Copy, place: Place, reached: dict[tuple[str, int], list[str
     """Return a test that fails alone when the place is changed, and passes when it is not."""
     first, last = place.lines
     lines = [reached.get((place.file, line), []) for line in range(first, last + 1)]
-    tests = sorted({test for each in lines for test in each})
+    reaching = {test for each in lines for test in each}
+    tests = [copy.tests] if copy.tests in reaching else sorted(reaching)
     while tests:
         # By pieces: a change that many tests reach is mostly noticed by the first of them.
         piece, tests = tests[:40], tests[40:]

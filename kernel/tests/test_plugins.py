@@ -361,6 +361,53 @@ def test_refresh_finds_what_was_installed_meanwhile(
     assert manager.load_library("vision").loads
 
 
+def test_refresh_forgets_failures_and_keeps_what_is_loaded(
+    install: Install, manager: PluginManager, tmp_path: Path
+) -> None:
+    install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
+    install("acme-sound", "acme_sound", "1 / 0", {"libraries": {"sound": "acme_sound"}})
+    plugin = manager.load_library("vision")
+    with pytest.raises(PluginError):
+        manager.load_library("sound")
+    (tmp_path / "acme_sound.py").write_text(dedent(LIBRARY) + "repaired = True\n")
+    manager.refresh()
+    assert manager.load_library("vision") is plugin and len(plugin.loads) == 1
+    assert manager.load_library("sound").repaired
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda manager: "tpu" in manager.device_types(),
+        lambda manager: "vision" in manager.namespaces(),
+        lambda manager: record(manager, "libraries", "vision").state == "not loaded",
+        lambda manager: manager.provides("dovetail.libraries", "vision"),
+    ],
+    ids=["device types", "namespaces", "list", "provides"],
+)
+def test_a_question_that_finds_kernels_for_what_is_in_use_loads_them(
+    install: Install, manager: PluginManager, ask: Callable[[PluginManager], bool]
+) -> None:
+    manager.mark_in_use("dovetail.libraries", "mine")
+    manager.mark_in_use("dovetail.backends", "tpu")
+    manager.mark_in_use("dovetail.libraries", "gone")
+    manager.mark_unused("dovetail.libraries", "gone")
+    install("acme-tpu", "acme_tpu", BACKEND.format(name="tpu"), {"backends": {"tpu": "acme_tpu"}})
+    install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
+    install(
+        "acme-both", "acme_both", LIBRARY, {"kernels": {"mine.tpu": "acme_both", "gone.tpu": "no"}}
+    )
+    assert ask(manager)
+    assert sys.modules["acme_both"].loads == [("dovetail.kernels", "mine.tpu")]
+
+
+def test_a_module_is_provided_under_a_name(install: Install, manager: PluginManager) -> None:
+    install("acme-more", "acme_more", "answer = 42", {"modules": {"more": "acme_more"}})
+    assert manager.load_module("more").answer == 42
+    assert manager.provides("dovetail.modules", "more")
+    assert not manager.provides("dovetail.modules", "less")
+
+
 def test_an_unknown_name_suggests_an_installed_one(
     install: Install, manager: PluginManager
 ) -> None:

@@ -133,3 +133,10 @@ def test_listeners_hear_of_a_change_and_only_of_a_change() -> None:
     set_default_dtype(float64)
     set_default_dtype(float64)
     assert heard == [float64]
+
+
+@pytest.mark.parametrize("wrong_first", [True, False])
+def test_only_dtypes_promote(wrong_first: bool) -> None:
+    pair = ("float32", float32) if wrong_first else (float32, "float32")
+    with pytest.raises(TypeError, match=r"must be dovetail\.dtype, not str\. Use result_type"):
+        promote_types(*pair)  # type: ignore[arg-type]  # no dtypes

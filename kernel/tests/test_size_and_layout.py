@@ -24,17 +24,25 @@ def test_numel_is_the_product(sizes: list[int], count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "size",
+    "make",
     [
-        Size([1, 2])[0:],
-        add(Size([1]), (2,)),
-        add((1,), Size([2])),
-        Size([1, 2]) * 1,
-        1 * Size([1, 2]),
+        lambda: Size([0, 1, 2])[1:],
+        lambda: add(Size([1]), (2,)),
+        lambda: add((1,), Size([2])),
+        lambda: Size([1, 2]) * 1,
+        lambda: 1 * Size([1, 2]),
     ],
+    ids=["slice", "sum", "sum from the right", "multiple", "multiple from the right"],
 )
-def test_slices_sums_and_multiples_are_sizes(size: Size) -> None:
+def test_slices_sums_and_multiples_are_sizes(make: Any) -> None:
+    size = make()
     assert type(size) is Size and size == (1, 2)
+
+
+@pytest.mark.parametrize("side", [lambda size: add(size, [2]), lambda size: add([2], size)])
+def test_a_list_is_no_size_from_either_side(side: Any) -> None:
+    with pytest.raises(TypeError):
+        side(Size([1]))
 
 
 def test_an_item_is_a_plain_int() -> None:

@@ -79,7 +79,6 @@ from .tensor.dlpack_device import DLDeviceType as DLDeviceType
 from .tensor.new_tensors import replace_array as replace_array
 from .tensor.new_tensors import set_tensor_class as set_tensor_class
 from .tensor.new_tensors import show_view as show_view
-from .tensor.new_tensors import signature_of as signature_of
 from .tensor.new_tensors import tensor_class as tensor_class
 from .tensor.new_tensors import wrap as wrap
 from .tensor.ownership import tensors_on_storage as tensors_on_storage

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from ..devices.backends import Backend
-from ..keys.state import DispatchState, dispatch_state, known_state, state
+from ..keys.state import known_state, state
 from ..signature import DTYPE_MASK, INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
 from ..sockets import AUTOGRAD, TENSOR_CLASS
 from .dataless import DatalessArray
@@ -99,18 +99,6 @@ def new_tensor(array: ShapedArray, signature: int, cls: type[TensorBase]) -> Ten
     tensor._counter = None
     tensor._meta = None
     return tensor
-
-
-def signature_of(array: ShapedArray, backend: Backend) -> int:
-    """Return the signature of a new tensor around `array`, made in the present state."""
-    return _signature_in(dispatch_state(), array, backend)
-
-
-def _signature_in(now: DispatchState, array: ShapedArray, backend: Backend) -> int:
-    signature = backend.bit | backend.arrays.dtype_bits[array.dtype]
-    if not array.shape:
-        signature |= ZERO_DIM
-    return signature | (INFERENCE if now.inference else NORMAL)
 
 
 def show_view(tensor: TensorBase, name: str, view: Callable[[], TensorBase]) -> TensorBase:

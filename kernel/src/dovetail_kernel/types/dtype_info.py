@@ -118,6 +118,8 @@ class iinfo(Immutable):
 @cache
 def _finfo(type: DataType) -> finfo:
     real = type.to_real()
+    if real is not type:
+        return _finfo(real)  # one object, so that they are equal
     if real.name in _OF_EIGHT_BITS:
         eps, largest, smallest_normal = _OF_EIGHT_BITS[real.name]
         return finfo.make(
