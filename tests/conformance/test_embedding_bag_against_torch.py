@@ -57,3 +57,47 @@ def test_frequencies_divide_gradients_as_there() -> None:
         ).sum().backward()
         found.append(weight.grad.tolist())
     assert found[0] == found[1]
+
+
+NAN, INF = float("nan"), float("inf")
+
+EQUAL = {
+    "equal rows": [[1, 2], [1, 3], [1, 3], [0, 2]],
+    "NaN first and later": [[1, NAN], [NAN, 3], [NAN, -INF], [NAN, -INF]],
+    "infinities": [[-INF, NAN], [-INF, 3], [2, -INF], [1, -INF]],
+}
+
+
+@pytest.mark.parametrize("padding", [None, 0, 3])
+@pytest.mark.parametrize("rows", EQUAL)
+def test_the_first_of_the_greatest_elements_has_the_gradient(
+    rows: str, padding: int | None
+) -> None:
+    def found(library: Any, name: str) -> list[Any]:
+        weight = library.tensor(EQUAL[rows], dtype=getattr(library, name), requires_grad=True)
+        made = library.embedding_bag(
+            weight,
+            library.tensor([0, 1, 2, 3]),
+            library.tensor([0, 2, 4]),
+            False,
+            2,
+            False,
+            None,
+            False,
+            padding,
+        )
+        made[0].sum().backward()
+        return [str(each.tolist()) for each in (*made, weight.grad)]
+
+    for name in ("float32", "float64", "float16", "bfloat16"):
+        assert found(dovetail, name) == found(torch, name)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("index", [-1, 4])
+def test_an_index_out_of_range_is_a_runtime_error(mode: str, index: int) -> None:
+    for library in (dovetail, torch):
+        with pytest.raises(RuntimeError, match=f"{index}"):
+            library.nn.functional.embedding_bag(
+                library.tensor([[index, 2]]), library.zeros(4, 3), mode=mode
+            )

@@ -80,3 +80,22 @@ def test_what_is_broadcast_to_no_elements_has_no_slope() -> None:
 
     assert slope(dovetail) == 0.0
     assert math.isnan(slope(torch))
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("reduce", ["amax", "amin"])
+@pytest.mark.parametrize("call", ["scatter_reduce", "index_reduce"])
+@pytest.mark.filterwarnings("ignore:index_reduce:UserWarning")
+def test_the_extreme_of_elements_with_a_nan_has_no_slope_that_hides_it(
+    call: str, reduce: str, include_self: bool
+) -> None:
+    def gradients(lib: Any) -> list[str]:
+        x = lib.zeros(3, requires_grad=True)
+        source = lib.tensor([math.nan, 1.0, 2.0, 2.0], requires_grad=True)
+        made = getattr(x, call)(
+            0, lib.tensor([0, 0, 1, 1]), source, reduce, include_self=include_self
+        )
+        made.sum().backward()
+        return [str(x.grad.tolist()), str(source.grad.tolist())]
+
+    assert gradients(dovetail) == gradients(torch)

@@ -207,6 +207,61 @@ def refused(lib: Any) -> Any:
     return tried(inside), tried(outside), tried(decorated), tried(after.backward), run.seen
 
 
+@PROGRAMS("hooks that an unpack hook enables last until the end of the backward")
+def enabled_by_a_hook(lib: Any) -> Any:
+    packed: list[str] = []
+    hooks = lib.autograd.graph.saved_tensors_hooks
+    more = hooks(lambda t: packed.append("more") or t, lambda t: t)
+
+    def unpack(tensor: Any) -> Any:
+        more.__enter__()
+        return tensor
+
+    x = lib.ones(3, requires_grad=True)
+    with hooks(lambda t: packed.append("outer") or t, unpack):
+        y = x.sin().sum()
+    for _ in range(2):
+        y.backward(retain_graph=True)
+        x.exp()
+    return packed, [round(each, 3) for each in x.grad.tolist()]
+
+
+@PROGRAMS("hooks that an unpack hook leaves are in force again behind the backward")
+def left_by_a_hook(lib: Any) -> Any:
+    packed: list[str] = []
+
+    def unpack(tensor: Any) -> Any:
+        hooks.__exit__(None, None, None)
+        return tensor
+
+    hooks = lib.autograd.graph.saved_tensors_hooks(lambda t: packed.append("p") or t, unpack)
+    x = lib.ones(3, requires_grad=True)
+    with hooks:
+        x.sin().sum().backward()
+        inside = len(packed)
+        x.exp()
+    x.exp()
+    return inside, packed, [round(each, 3) for each in x.grad.tolist()]
+
+
+@PROGRAMS("two hooks, of which the outer one is left first")
+def left_in_the_other_order(lib: Any) -> Any:
+    packed: list[str] = []
+    hooks = lib.autograd.graph.saved_tensors_hooks
+    outer, inner = (
+        hooks(lambda t, name=name: packed.append(name) or t, lambda t: t)
+        for name in ("outer", "inner")
+    )
+    x = lib.ones(3, requires_grad=True)
+    outer.__enter__()
+    inner.__enter__()
+    x.exp()
+    outer.__exit__(None, None, None)
+    inner.__exit__(None, None, None)
+    x.exp()
+    return packed
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_hooks_on_saved_tensors_do_the_same(name: str) -> None:
     assert_same(PROGRAMS[name])

@@ -30,7 +30,7 @@ def functional_call(
     ----------
     module
         The module, which is restored afterwards. Writes of `forward` to a buffer go to the passed
-        tensor.
+        tensor; if `forward` assigns another tensor, the passed dict has that one afterwards.
     parameter_and_buffer_dicts
         Tensors by name, as in `named_parameters` and `named_buffers`: one dict, or a sequence of
         dicts without common names. Other parameters and buffers are unchanged.
@@ -111,9 +111,9 @@ def _stacked(tensors: list[Tensor]) -> Tensor:
     return stacked
 
 
-def _merged(dicts: object) -> dict[str, Tensor]:
+def _merged(dicts: object) -> Mapping[str, Tensor]:
     if isinstance(dicts, Mapping):
-        return dict(dicts)
+        return dicts
     if not isinstance(dicts, (list, tuple)) or not all(
         [isinstance(each, Mapping) for each in dicts]
     ):

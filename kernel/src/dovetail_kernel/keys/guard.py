@@ -38,6 +38,8 @@ class Guard:
     """The context variables that `change` sets."""
 
     _saved: Saved = None
+    _not_entered: ClassVar[Saved] = None
+    """What `__exit__` without `__enter__` takes for `_saved`; None is an error."""
 
     def save(self) -> Any:
         """Return the state for `restore`."""
@@ -62,7 +64,7 @@ class Guard:
             raise
 
     def __exit__(self, *error: object) -> None:
-        saved, self._saved = self._saved  # type: ignore[misc]
+        saved, self._saved = self._saved or self._not_entered  # type: ignore[misc]
         try:
             self.restore(saved)
         except BaseException:

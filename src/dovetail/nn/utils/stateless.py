@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -57,13 +57,34 @@ def _reparametrize_module(
     tie_weights: bool = False,
     strict: bool = False,
 ) -> Iterator[None]:
-    """Have a module hold other tensors for the block."""
-    own = _own_tensors(module)
-    if strict:
-        _check_names(module, parameters_and_buffers, own)
-    given = parameters_and_buffers
-    with _replaced(module, _tied(given, own) if tie_weights else given):
-        yield
+    """Have a module hold other tensors for the block. A name to which the block assigns another
+    tensor has that one in `parameters_and_buffers` afterwards.
+    """
+    tensors = given = parameters_and_buffers
+    if strict or tie_weights:
+        own = _own_tensors(module)
+        if tie_weights:
+            tensors = _tied(given, own)
+        if strict:
+            _check_names(module, tensors, own)
+    with _replaced(module, tensors):
+        try:
+            yield
+        finally:
+            _return_assigned(module, given)
+
+
+def _return_assigned(module: Module, given: Mapping[str, Tensor]) -> None:
+    """Put parameters and buffers to which the module assigned other tensors into `given`."""
+    assigned = {}
+    for name, tensor in given.items():
+        path, _, attribute = name.rpartition(".")
+        owner = module.get_submodule(path)
+        for table in (owner._parameters, owner._buffers):
+            if table.get(attribute, tensor) is not tensor:
+                assigned[name] = table[attribute]
+    if assigned and isinstance(given, MutableMapping):
+        given.update(assigned)
 
 
 def _own_tensors(module: Module) -> dict[str, Tensor]:
@@ -74,11 +95,8 @@ def _own_tensors(module: Module) -> dict[str, Tensor]:
 
 
 def _check_names(module: Module, given: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> None:
-    known = {id(own[name]) for name in given if name in own}
-    missing = [
-        name for name, tensor in own.items() if name not in given and id(tensor) not in known
-    ]
-    unexpected = [name for name in given if name not in own]
+    missing = sorted([name for name in own if name not in given])
+    unexpected = sorted([name for name in given if name not in own])
     lines = []
     if unexpected:
         lines.append(f"Unexpected key(s): {', '.join([repr(name) for name in unexpected])}.")
@@ -99,12 +117,11 @@ def _tied(given: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> dict[str, T
         groups.setdefault(id(tensor), []).append(name)
     found = dict(given)
     for names in groups.values():
-        present = [name for name in names if name in given]
+        present = sorted([name for name in names if name in given])
         if len({id(given[name]) for name in present}) > 1:
             raise ValueError(
                 f"functional_call got multiple values for keys {present}, which are tied. "
-                "Consider using "
-                "tie_weights=False"
+                "Consider using tie_weights=False."
             )
         if present:
             found.update(dict.fromkeys(names, given[present[0]]))
@@ -112,7 +129,7 @@ def _tied(given: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> dict[str, T
 
 
 @contextmanager
-def _replaced(module: Module, tensors: Mapping[str, Tensor]) -> Iterator[None]:
+def _replaced(module: Module, tensors: Mapping[str, Any]) -> Iterator[None]:
     """Have the module hold `tensors` under their names for the block.
 
     Raises
@@ -122,23 +139,21 @@ def _replaced(module: Module, tensors: Mapping[str, Tensor]) -> Iterator[None]:
     TypeError
         If a name stands for a value that is not a tensor.
     """
-    modules = dict(module.named_modules(remove_duplicate=False))
     with ExitStack() as undo:
         for name, tensor in tensors.items():
             path, _, attribute = name.rpartition(".")
-            if path not in modules:
-                raise AttributeError(
-                    f"{type(module).__name__} has no module `{path}`, which the name {name!r} asks "
-                    "for. Its modules are those of named_modules()."
-                )
-            owner = modules[path]
+            owner = module.get_submodule(path)
             tables: tuple[dict[str, Any], ...] = (owner._parameters, owner._buffers)
             holders = [table for table in tables if attribute in table]
+            if not (isinstance(tensor, Tensor) or (holders and tensor is None)):
+                raise TypeError(
+                    f"{tensor} is not an instance of torch.Tensor. Pass a tensor as {name!r}."
+                )
             for holder in holders:
                 undo.callback(holder.__setitem__, attribute, holder[attribute])
                 holder[attribute] = tensor
             if not holders:
-                _assign(owner, attribute, tensor, undo)
+                _assign(owner, attribute, tensors[name], undo)
         yield
 
 

@@ -25,28 +25,37 @@ class RemovableHandle:
         The mapping from hook id to hook, held weakly.
     extra
         Further mappings from which the same id is removed.
+
+    Attributes
+    ----------
+    hooks_dict_ref
+        Weak reference to the mapping.
+    extra_dict_ref
+        Weak references to the further ones.
     """
 
     next_id: ClassVar[int] = 0
 
     def __init__(self, hooks: Any, *, extra: Sequence[object] = ()) -> None:
-        self._hooks = weakref.ref(hooks)
-        self._extra = tuple(weakref.ref(mapping) for mapping in extra)
+        self.hooks_dict_ref = weakref.ref(hooks)
+        self.extra_dict_ref = tuple(weakref.ref(mapping) for mapping in extra)
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self._hooks(), self.id, tuple(mapping() for mapping in self._extra)
+        return self.hooks_dict_ref(), self.id, tuple(mapping() for mapping in self.extra_dict_ref)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         hooks, self.id, extra = state
-        self._hooks = weakref.ref(Hooks() if hooks is None else hooks)
-        self._extra = tuple(weakref.ref(mapping) for mapping in extra if mapping is not None)
+        self.hooks_dict_ref = weakref.ref(Hooks() if hooks is None else hooks)
+        self.extra_dict_ref = tuple(
+            weakref.ref(mapping) for mapping in extra if mapping is not None
+        )
         RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
 
     def remove(self) -> None:
         """Remove the hook; a second time does nothing."""
-        for reference in (self._hooks, *self._extra):
+        for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
             mapping = reference()
             if mapping is not None:
                 mapping.pop(self.id, None)

@@ -21,6 +21,7 @@ TRACEBACK: Final = "traceback_"
 
 Pack = Callable[[Any], Any]  # of a tensor, of whatever class the user says it is
 Unpack = Callable[[Any], TensorBase]
+Entry = tuple[Pack, Unpack]
 
 
 class Extras(NamedTuple):
@@ -36,7 +37,7 @@ class Extras(NamedTuple):
         Whether to note where nodes are recorded.
     """
 
-    hooks: tuple[tuple[Pack, Unpack], ...] = ()
+    hooks: tuple[Entry, ...] = ()
     disabled: str | None = None
     anomaly: bool = False
 
@@ -64,11 +65,17 @@ def needs_extras() -> bool:
 def change_extras(**changes: Any) -> None:
     """Change the extras of this task."""
     global _ever_wanted
-    extras = (_extras.get() or _NOTHING)._replace(**changes)
-    if not _ever_wanted and extras != _NOTHING:
+    extras = reduced(_extras.get() or _NOTHING, **changes)
+    if not _ever_wanted and extras is not None:
         _ever_wanted = True
         registry.forget_all_routes()
-    _extras.set(None if extras == _NOTHING else extras)
+    _extras.set(extras)
+
+
+def reduced(extras: Extras, **changes: Any) -> Extras | None:
+    """Return `extras` with changes; None if nothing is to be done then."""
+    changed = extras._replace(**changes)
+    return None if changed == _NOTHING else changed
 
 
 def refuse_hooks(message: str) -> None:

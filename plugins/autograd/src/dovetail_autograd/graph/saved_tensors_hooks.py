@@ -9,7 +9,16 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from dovetail_kernel import DecoratingGuard, Guard, TensorBase, share_version
 
 from . import engine_ops
-from .saved_extras import EXTRAS, Extras, Pack, Unpack, change_extras, recording_extras
+from .saved_extras import (
+    EXTRAS,
+    Entry,
+    Extras,
+    Pack,
+    Unpack,
+    change_extras,
+    recording_extras,
+    reduced,
+)
 
 
 class saved_tensors_hooks(Guard):
@@ -31,17 +40,48 @@ class saved_tensors_hooks(Guard):
     """
 
     variables = (EXTRAS,)
+    _not_entered = (), None  # an unpack hook may have left the block
 
     def __init__(self, pack_hook: Pack, unpack_hook: Unpack) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
+    def save(self) -> Any:
+        """Return a list for `restore`, which puts in it what follows the block."""
+        return []
+
     def change(self) -> None:
         """Enable the hooks."""
-        extras = recording_extras() or Extras()
-        if extras.disabled is not None:
-            raise RuntimeError(extras.disabled)
-        change_extras(hooks=(*extras.hooks, (self.pack_hook, self.unpack_hook)))
+        add_hooks((self.pack_hook, self.unpack_hook))
+
+    def restore(self, saved: Any) -> None:
+        """Remove the hooks from the stack, be they the last ones or not."""
+        if not saved:
+            saved += (_without((self.pack_hook, self.unpack_hook)),)
+        EXTRAS.set(saved[0])
+
+
+def _without(entry: Entry) -> Extras | None:
+    """Return the extras of this task without the last of these hooks."""
+    extras = recording_extras()
+    if extras is None or entry not in extras.hooks:
+        return extras
+    place = len(extras.hooks) - 1 - extras.hooks[::-1].index(entry)
+    return reduced(extras, hooks=extras.hooks[:place] + extras.hooks[place + 1 :])
+
+
+def add_hooks(entry: Entry) -> None:
+    """Put hooks in force in this task.
+
+    Raises
+    ------
+    RuntimeError
+        Inside `disable_saved_tensors_hooks`.
+    """
+    extras = recording_extras() or Extras()
+    if extras.disabled is not None:
+        raise RuntimeError(extras.disabled)
+    change_extras(hooks=(*extras.hooks, entry))
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -195,7 +235,6 @@ class allow_mutation_on_saved_tensors(Guard):
 
     def __init__(self) -> None:
         self._context = AllowMutationOnSavedContext()
-        self._hooks = saved_tensors_hooks(self._context._pack, self._context._unpack)
 
     def change(self) -> AllowMutationOnSavedContext:
         """Have what is saved copied."""
@@ -203,7 +242,7 @@ class allow_mutation_on_saved_tensors(Guard):
             raise RuntimeError(
                 "allow_mutation_on_saved_tensors contexts cannot be nested. Use the outer one."
             )
-        self._hooks.change()
+        add_hooks((self._context._pack, self._context._unpack))
         _allowing.set(self._context)
         return self._context
 

@@ -1,9 +1,11 @@
 """`Module`: its state, hooks and conversions, and hooks of all modules."""
 
+import sys as _sys
 import typing as _typing
 
 from . import hooks as _hooks
 from . import module_class as _module_class
+from .global_tables import GlobalTables as _GlobalTables
 from .hooks import *  # noqa: F403
 from .hooks import _global_buffer_registration_hooks as _global_buffer_registration_hooks
 from .hooks import _global_module_registration_hooks as _global_module_registration_hooks
@@ -15,3 +17,5 @@ from .state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 - by
 
 if not _typing.TYPE_CHECKING:  # a type checker takes every name of a star, and reads no sum
     __all__ = _hooks.__all__ + _module_class.__all__
+
+_sys.modules[__name__].__class__ = _GlobalTables

@@ -58,8 +58,14 @@ class BackwardBoundary:
         return wrapped
 
     def leave(self, result: object) -> Any:
-        """Pass the output, or the tensors in a tuple or list of outputs, through the boundary."""
-        outputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+        """Pass the output, or the tensors in a tuple of outputs, through the boundary."""
+        if not isinstance(result, (Tensor, tuple)):
+            warn_user(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of "
+                f"Tensors but received {type(result)}"
+            )
+            return result
+        outputs = result if isinstance(result, tuple) else (result,)
         self.output_count = len(outputs)
         wrapped, positions = _pass_through(
             outputs, lambda node: node.register_prehook(self._outputs_known)
@@ -67,7 +73,7 @@ class BackwardBoundary:
         if positions is None:
             return result
         self.output_positions = positions
-        if not isinstance(result, (tuple, list)):
+        if isinstance(result, Tensor):
             return wrapped[0]
         if hasattr(result, "_fields"):
             return type(result)(*wrapped)

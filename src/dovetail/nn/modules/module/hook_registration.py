@@ -44,54 +44,72 @@ class HookView(MutableMapping[int, Callable[..., Any]]):
         return repr(OrderedDict(self))
 
 
-def _view(kind: str) -> property:
-    """Return a property that is the view of a table, and takes other hooks for it."""
+def _property_of_functions(find: Callable[[Any], HookTable], what: str) -> property:
+    def read(self: Any) -> HookView:
+        return HookView(find(self))
 
-    def read(self: HookRegistration) -> HookView:
-        return HookView(getattr(self._own_hooks(), kind))
-
-    def write(self: HookRegistration, functions: Any) -> None:
-        table: HookTable = getattr(self._own_hooks(), kind)
+    def write(self: Any, functions: Any) -> None:
+        table = find(self)
         kept = {key: table.get(key, Hook(function)) for key, function in functions.items()}
         table.clear()
         table.update(kept)
 
-    return property(read, write, doc=f"The functions of its hooks ``{kind}`` by their ids.")
+    def delete(self: Any) -> None:
+        find(self).clear()
+
+    return property(read, write, delete, doc=f"The functions of {what}, by their ids.")
 
 
-def _flagged(kind: str, flag: str) -> property:
-    def read(self: HookRegistration) -> dict[int, bool]:
+def table_of_functions(kind: str) -> property:
+    """Return a property that is the view of a table, and takes other hooks for it."""
+    return _property_of_functions(
+        lambda self: getattr(self._own_hooks(), kind), f"its hooks ``{kind}``"
+    )
+
+
+def table_of_flags(kind: str, flag: str) -> property:
+    """Return a property that is which hooks of a table were registered with a flag."""
+
+    def read(self: Any) -> dict[int, bool]:
         table: HookTable = getattr(self._own_hooks(), kind)
         return {key: True for key, hook in table.items() if getattr(hook, flag)}
 
     return property(read, doc=f"Which of its hooks ``{kind}`` were registered with ``{flag}``.")
 
 
+def _backward_table(self: Any) -> HookTable:
+    hooks = self._own_hooks()
+    table: HookTable = hooks.backward or hooks.full_backward
+    return table
+
+
+backward_hooks = _property_of_functions(
+    _backward_table, "its backward hooks, of one kind at a time"
+)
+
+
+def are_full_backward_hooks(self: Any) -> bool | None:
+    """Return whether the backward hooks are full ones; None if there are none."""
+    hooks = self._own_hooks()
+    return True if hooks.full_backward else False if hooks.backward else None
+
+
 class HookRegistration(State):
     """The methods of `Module` that register hooks."""
 
-    _forward_hooks = _view("forward")
-    _forward_pre_hooks = _view("forward_pre")
-    _backward_pre_hooks = _view("full_backward_pre")
-    _state_dict_hooks = _view("state_dict_post")
-    _state_dict_pre_hooks = _view("state_dict_pre")
-    _load_state_dict_pre_hooks = _view("load_state_dict_pre")
-    _load_state_dict_post_hooks = _view("load_state_dict_post")
-    _forward_hooks_with_kwargs = _flagged("forward", "with_kwargs")
-    _forward_hooks_always_called = _flagged("forward", "always_call")
-    _forward_pre_hooks_with_kwargs = _flagged("forward_pre", "with_kwargs")
+    _forward_hooks = table_of_functions("forward")
+    _forward_pre_hooks = table_of_functions("forward_pre")
+    _backward_pre_hooks = table_of_functions("full_backward_pre")
+    _state_dict_hooks = table_of_functions("state_dict_post")
+    _state_dict_pre_hooks = table_of_functions("state_dict_pre")
+    _load_state_dict_pre_hooks = table_of_functions("load_state_dict_pre")
+    _load_state_dict_post_hooks = table_of_functions("load_state_dict_post")
+    _forward_hooks_with_kwargs = table_of_flags("forward", "with_kwargs")
+    _forward_hooks_always_called = table_of_flags("forward", "always_call")
+    _forward_pre_hooks_with_kwargs = table_of_flags("forward_pre", "with_kwargs")
 
-    @property
-    def _is_full_backward_hook(self) -> bool | None:
-        """Whether its backward hooks are full ones; None if it has had none."""
-        if self._hooks is None:
-            return None
-        return True if self._hooks.full_backward else False if self._hooks.backward else None
-
-    @property
-    def _backward_hooks(self) -> HookView:
-        hooks = self._own_hooks()
-        return HookView(hooks.backward or hooks.full_backward)
+    _backward_hooks = backward_hooks
+    _is_full_backward_hook = property(are_full_backward_hooks)
 
     def register_forward_pre_hook(
         self, hook: Callable[..., object], *, prepend: bool = False, with_kwargs: bool = False

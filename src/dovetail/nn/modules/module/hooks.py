@@ -51,25 +51,30 @@ class RemovableHandle:
     Parameters
     ----------
     hooks : OrderedDict
-        The table of hooks, by ``handle.id``; held by a weak reference.
+        The table of hooks, by ``handle.id``.
+
+    Attributes
+    ----------
+    hooks_dict_ref : weakref.ref
+        The table.
     """
 
     def __init__(self, hooks: OrderedDict[int, object]) -> None:
         self.id = next(_ids)
         while self.id in hooks:  # which another process has filled
             self.id = next(_ids)
-        self._hooks = weakref.ref(hooks)
+        self.hooks_dict_ref = weakref.ref(hooks)
 
     def __getstate__(self) -> tuple[OrderedDict[int, Any] | None, int]:
-        return self._hooks(), self.id
+        return self.hooks_dict_ref(), self.id
 
     def __setstate__(self, state: tuple[OrderedDict[int, object] | None, int]) -> None:
         hooks, self.id = state
-        self._hooks = weakref.ref(OrderedDict() if hooks is None else hooks)
+        self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)
 
     def remove(self) -> None:
         """Remove the hook; calling this twice is allowed."""
-        hooks = self._hooks()
+        hooks = self.hooks_dict_ref()
         if hooks is not None:
             hooks.pop(self.id, None)
 
@@ -141,7 +146,8 @@ def add_backward_hook(
     return add_hook(own, hook, prepend)
 
 
-def _global_hooks() -> ModuleHooks:
+def global_hooks() -> ModuleHooks:
+    """Return the hooks of all modules."""
     if not GLOBAL_HOOKS:
         GLOBAL_HOOKS.append(ModuleHooks())
     return GLOBAL_HOOKS[0]
@@ -160,7 +166,7 @@ def register_module_forward_pre_hook(hook: Callable[..., object]) -> RemovableHa
     RemovableHandle
         Handle whose ``remove()`` removes the hook.
     """
-    return add_hook(_global_hooks().forward_pre, Hook(hook))
+    return add_hook(global_hooks().forward_pre, Hook(hook))
 
 
 def register_module_forward_hook(
@@ -183,7 +189,7 @@ def register_module_forward_hook(
     RemovableHandle
         Handle whose ``remove()`` removes the hook.
     """
-    return add_hook(_global_hooks().forward, Hook(hook, with_kwargs, always_call))
+    return add_hook(global_hooks().forward, Hook(hook, with_kwargs, always_call))
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., object]) -> RemovableHandle:
@@ -199,7 +205,7 @@ def register_module_full_backward_pre_hook(hook: Callable[..., object]) -> Remov
     RemovableHandle
         Handle whose ``remove()`` removes the hook.
     """
-    return add_hook(_global_hooks().full_backward_pre, Hook(hook))
+    return add_hook(global_hooks().full_backward_pre, Hook(hook))
 
 
 def register_module_full_backward_hook(hook: Callable[..., object]) -> RemovableHandle:
@@ -216,7 +222,7 @@ def register_module_full_backward_hook(hook: Callable[..., object]) -> Removable
     RemovableHandle
         Handle whose ``remove()`` removes the hook.
     """
-    return add_backward_hook(_global_hooks(), Hook(hook), full=True, where=_GLOBAL)
+    return add_backward_hook(global_hooks(), Hook(hook), full=True, where=_GLOBAL)
 
 
 def register_module_backward_hook(hook: Callable[..., object]) -> RemovableHandle:
@@ -239,7 +245,7 @@ def register_module_backward_hook(hook: Callable[..., object]) -> RemovableHandl
     RuntimeError
         If there are global full backward hooks.
     """
-    return add_backward_hook(_global_hooks(), Hook(hook), full=False, where=_GLOBAL)
+    return add_backward_hook(global_hooks(), Hook(hook), full=False, where=_GLOBAL)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., object]) -> RemovableHandle:

@@ -34,22 +34,23 @@ def embedding_bag(
     # The bag of an index is the last that begins at it or before.
     begins = F.index_add(F.new_zeros(first, (count + 1,)), 0, first, F.ones_like(first))
     bags = F.sub(F.slice(F.cumsum(begins, 0), 0, 0, count), 1)
-    rows = F.embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)
+    try:
+        rows = F.embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)
+    except IndexError as error:
+        raise RuntimeError(
+            f"embedding_bag: Expected idx >= 0 && idx < num_embeddings, but {error}"
+        ) from error
     kept = F.ne(indices, padding_idx)
     sizes = F.index_add(F.new_zeros(first, (total,)), 0, bags, F.to(kept, dtype=int64))
     nothing = F.new_zeros(rows, (total, weight.shape[1]))
     left_out = F.unsqueeze(F.logical_not(kept), 1)
     if mode == MAX:
-        rows = F.masked_fill(rows, left_out, float("-inf"))
-        greatest = F.index_reduce(nothing, 0, bags, rows, "amax", include_self=False)
-        is_empty = F.unsqueeze(F.eq(sizes, 0), 1)
-        places = _places_of(F.detach(greatest), F.detach(rows), indices, bags)
-        return (
-            F.masked_fill(greatest, is_empty, 0),
-            bags,
-            sizes,
-            F.masked_fill(places, is_empty, 0),
-        )
+        number = _greatest(F.detach(rows), left_out, bags, total)
+        # An empty bag has the number of the row of zeros behind the last one.
+        known = F.cat([indices, F.new_zeros(indices, (1,))], 0)
+        places = F.index_select(known, 0, F.reshape(number, (-1,)))
+        rows = F.cat([rows, F.new_zeros(rows, (1, weight.shape[1]))], 0)
+        return F.gather(rows, 0, number), bags, sizes, F.reshape(places, tuple(number.shape))
     rows = F.masked_fill(rows, left_out, 0)
     if per_sample_weights is not None:
         rows = F.mul(rows, F.unsqueeze(per_sample_weights, 1))
@@ -93,16 +94,26 @@ def bags_of_rows(
     )
 
 
-def _places_of(greatest: Tensor, rows: Tensor, indices: Tensor, bags: Tensor) -> Any:
-    """Return which index each greatest element of a bag comes from: the first such one."""
-    count = indices.shape[0]
-    numbers = F.unsqueeze(F.arange(count, device=indices.device), 1)
-    is_it = F.eq(rows, F.index_select(greatest, 0, bags))
-    order = F.where_self(is_it, numbers, F.full((), count, dtype=int64, device=indices.device))
-    beyond = F.new_full(order, tuple(greatest.shape), count)
-    first = F.index_reduce(beyond, 0, bags, order, "amin")
-    known = F.cat([indices, F.new_zeros(indices, (1,))], 0)
-    return F.reshape(F.index_select(known, 0, F.reshape(first, (-1,))), tuple(greatest.shape))
+def _greatest(rows: Tensor, left_out: Tensor, bags: Tensor, total: int) -> Any:
+    """Return the number of the row with the greatest element of each bag, in each column: of equal
+    elements the first. A NaN counts if it is the first element of its bag, as no other is greater
+    then, and is ignored after others. A bag without rows has the number of all rows.
+    """
+    count = bags.shape[0]
+    bags = F.expand(F.unsqueeze(bags, 1), tuple(rows.shape))
+    numbers = F.unsqueeze(F.arange(count, device=bags.device), 1)
+    numbers = F.expand(F.masked_fill(numbers, left_out, count), tuple(rows.shape))
+    beyond = F.new_full(numbers, (total, rows.shape[1]), count)
+    first = F.scatter_reduce(beyond, 0, bags, numbers, "amin")
+    is_nan = F.isnan(rows)
+    known = F.masked_fill(rows, F.logical_or(is_nan, left_out), float("-inf"))
+    least = F.new_full(rows, tuple(beyond.shape), float("-inf"))
+    greatest = F.gather(F.scatter_reduce(least, 0, bags, known, "amax"), 0, bags)
+    counts = F.logical_or(
+        F.eq(known, greatest), F.logical_and(is_nan, F.eq(numbers, F.gather(first, 0, bags)))
+    )
+    numbers = F.masked_fill(numbers, F.logical_not(counts), count)
+    return F.scatter_reduce(beyond, 0, bags, numbers, "amin")
 
 
 def _check(

@@ -106,13 +106,14 @@ def scatter_reduce_backward(
         of_self = k.div(grad, k.masked_fill(count, k.eq(count, 0), 1))
         of_src = k.gather(of_self, dim, index)
     else:
-        # Elements that are equal to the extreme one share the gradient.
+        # Elements that are equal to the extreme one share the gradient. Where none is, the extreme
+        # is NaN, and so are the gradients: 0 would hide it.
         own = k._to_copy(k.eq(self, result), dtype=grad.dtype)
         if not include_self:
             own = k.scatter(own, dim, index, 0)
         theirs = k._to_copy(k.eq(src, k.gather(result, dim, index)), dtype=grad.dtype)
         count = k.scatter_add(own, dim, index, theirs)
-        shared = k.div(grad, k.masked_fill(count, k.eq(count, 0), 1))
+        shared = k.div(grad, count)
         of_self, of_src = k.mul(shared, own), k.mul(k.gather(shared, dim, index), theirs)
     if not include_self:
         of_self = k.scatter(of_self, dim, index, 0)

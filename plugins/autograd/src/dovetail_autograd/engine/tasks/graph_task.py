@@ -11,6 +11,7 @@ from dovetail_kernel import TensorBase, set_state, state
 from dovetail_kernel.signature import NO_GRAD
 
 from ...graph.node import EdgeTuple, Node
+from ...graph.saved_extras import change_extras, recording_extras
 from .array_backend_of_task import ArraySide
 from .dependencies import PRUNED, count_gradients, leading_to, sources_of
 from .pending_arrays import ArraysAhead, as_waiting
@@ -254,9 +255,9 @@ current_task: ContextVar[GraphTask | None] = ContextVar("dovetail_graph_task", d
 
 def call_in_task(task: GraphTask, function: Callable[..., object], *arguments: Any) -> Any:
     """Call what may lead to code of the user, which can ask about `task`, in the grad mode of the
-    run.
+    run. Hooks for saved tensors that this code enables or removes are as before afterwards.
     """
-    before = state()
+    before, extras = state(), recording_extras()
     try:
         set_state(before & ~NO_GRAD if task.create_graph else before | NO_GRAD)
         current_task.set(task)
@@ -266,6 +267,8 @@ def call_in_task(task: GraphTask, function: Callable[..., object], *arguments: A
             current_task.set(task.outer)
         finally:
             set_state(before)
+            if recording_extras() is not extras:
+                change_extras(hooks=() if extras is None else extras.hooks)
 
 
 def call_back(task: GraphTask) -> None:
