@@ -13,6 +13,7 @@ import pytest
 
 from dovetail_dispatcher import CustomOpDef, Library, custom_op
 from dovetail_dispatcher._C import _dispatch_dump
+from dovetail_dispatcher.sockets import BASE_OPERATORS, BaseOperators
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import (
     DTYPES,
@@ -21,6 +22,8 @@ from dovetail_kernel import (
     TensorBase,
     backend,
     plugin_manager,
+    share_storage,
+    share_version,
     wrap,
 )
 
@@ -122,3 +125,68 @@ def make() -> Iterator[Callable[..., CustomOpDef]]:
     yield make_one
     for each in made:
         each._lib._destroy()
+
+
+def detach(x: TensorBase) -> TensorBase:
+    """Return a tensor that shows the same array."""
+    made = wrap(x.array, x._backend)
+    made._storage, made._counter = share_storage(x), share_version(x)
+    return made
+
+
+def clone(x: TensorBase) -> TensorBase:
+    """Return a copy."""
+    return move(x, x.device)
+
+
+def move(x: TensorBase, device: Any) -> TensorBase:
+    """Return a copy on a device; without elements on meta."""
+    target = backend(device.type)
+    native = target.arrays.native_dtypes[x.dtype]
+    made = target.arrays.empty(tuple(x.shape), native)
+    if device.type != "meta":
+        made[...] = x.array
+    return wrap(made, target)
+
+
+def ones_like(x: TensorBase) -> TensorBase:
+    """Return ones."""
+    made = clone(x)
+    if not made.is_meta:
+        made.array[...] = 1
+    return made
+
+
+def convert(x: TensorBase, dtype: Any) -> TensorBase:
+    """Return a tensor of another dtype."""
+    return wrap(x.array.astype(x._backend.arrays.native_dtypes[dtype]), x._backend)
+
+
+def empty_strided(size: Any, stride: Any, dtype: Any, device: Any) -> TensorBase:
+    """Return a tensor without elements set; in C order."""
+    target = backend(device.type)
+    return wrap(target.arrays.empty(tuple(size), target.arrays.native_dtypes[dtype]), target)
+
+
+@pytest.fixture
+def base(library: Callable[..., Library], monkeypatch: pytest.MonkeyPatch) -> Library:
+    """The few operators of a base library that the dispatcher calls, as small as they can be."""
+    lib = library("small", "FRAGMENT")
+    for schema, function in (
+        ("detach(Tensor(a) x) -> Tensor(a)", detach),
+        ("clone(Tensor x) -> Tensor", clone),
+        ("ones_like(Tensor x) -> Tensor", ones_like),
+        ("convert(Tensor x, ScalarType dtype) -> Tensor", convert),
+        ("move(Tensor x, *, Device device) -> Tensor", move),
+        (
+            "empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType dtype, Device device)"
+            " -> Tensor",
+            empty_strided,
+        ),
+    ):
+        name = lib.define(schema)
+        lib.impl(name, function, "CompositeExplicitAutograd")
+    roles = ("detach", "clone", "ones_like", "convert", "move", "empty_strided")
+    names = {role: f"small::{role}" for role in roles}
+    monkeypatch.setattr(BASE_OPERATORS, "plug", BaseOperators(namespace="small", **names))
+    return lib

@@ -220,6 +220,7 @@ def _finished(op: Operator, result: Any, args: Sequence[Any], kwargs: Mapping[st
         info = declared.alias_info
         if info is None:
             continue
+        info = info.contained or info  # of a list: what its tensors are views of
         # A generator that is left would lose an interrupt that comes when it is closed.
         sources = [
             a.name
