@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet, ref
 
 from dovetail_dispatcher import OpOverload
 from dovetail_dispatcher.calls import strip_defaults
@@ -80,17 +80,11 @@ class _Shape:
     view_of: int | None
 
 
-_shapes: Final[WeakKeyDictionary[OpOverload, _Shape]] = WeakKeyDictionary()
+_shapes: Final[dict[ref[OpOverload], _Shape]] = {}
+"""What is known of an operator, as long as it is there."""
 
 
 def _shape_of(op: OpOverload) -> _Shape:
-    found = _shapes.get(op)
-    if found is None:
-        found = _shapes[op] = _new_shape(op)
-    return found
-
-
-def _new_shape(op: OpOverload) -> _Shape:
     schema = op._schema
     arguments, returns = schema.arguments, schema.returns
     alias = returns[0].alias_info if len(returns) == 1 and not schema.is_mutable else None
@@ -214,7 +208,9 @@ class VmapLevel(Level):
             kernel = decomposition(op)
             if kernel is not None:
                 return run_decomposed(self, kernel, op, args, kwargs)
-        shape = _shape_of(op)
+        shape = _shapes.get(ref(op))
+        if shape is None:
+            shape = _shapes[ref(op, _shapes.pop)] = _shape_of(op)
         if shape.has_out:
             raise RuntimeError(loop_refusal(op))
         physical: list[Any] = list(args)
