@@ -14,7 +14,7 @@ import numpy as np
 from dovetail_dispatcher import Library, ops
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import Formula, Saved
-from dovetail_dispatcher.table.updates.rule_registration import set_derivative_formula
+from dovetail_dispatcher.table.updates.rule_registration import set_derivative_formulas
 from dovetail_kernel import DTYPES, ArrayBackend, TensorBase, backend, wrap
 
 _NAMES = ("float32", "float64", "complex64", "complex128", "int32", "int64", "bool")
@@ -60,10 +60,8 @@ def _as_strided(self: Any, size: Any, stride: Any, storage_offset: Any = None) -
         storage_offset = (
             self.__array_interface__["data"][0] - root.__array_interface__["data"][0]
         ) // itemsize
-    flat = np.lib.stride_tricks.as_strided(root, (root.size,), (itemsize,))[storage_offset:]
-    return np.lib.stride_tricks.as_strided(
-        flat, tuple(size), tuple(each * itemsize for each in stride)
-    )
+    steps = tuple(each * itemsize for each in stride)
+    return np.ndarray(tuple(size), self.dtype, root, storage_offset * itemsize, steps)
 
 
 def _sum_dims(self: Any, dim: Any, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -260,9 +258,7 @@ def _define() -> Library:
         operator = registry.find_or_throw(f"aten::{base}", overload)
         if schema in _POINTWISE:
             operator.kind, operator.promotion = "pointwise", "same"
-    for formula in _formulas():
-        base, _, overload = formula.operator.partition(".")
-        set_derivative_formula(base, overload, formula, [])
+    set_derivative_formulas(_formulas(), [])
     return library
 
 

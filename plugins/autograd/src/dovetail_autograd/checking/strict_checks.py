@@ -17,11 +17,6 @@ _NOT_DIFFERENTIABLE: Final = {
         "computed in a "
         "differentiable manner from the input when running in strict mode."
     ),
-    "grad_inputs": (
-        "The gradient with respect to input {} is independent of the inputs of the user-provided "
-        "function. This is not "
-        "allowed in strict mode."
-    ),
     "jacobian": (
         "While computing the hessian, found that the jacobian of the user-provided function with "
         "respect to input {} "
@@ -30,13 +25,6 @@ _NOT_DIFFERENTIABLE: Final = {
         "twice differentiable and that the jacobian depends on the inputs (this would be violated "
         "by a linear function "
         "for example)."
-    ),
-    "hessian": (
-        "While computing the hessian, found that the hessian of the user-provided function with "
-        "respect to input {} is "
-        "independent of the input. This is not allowed in strict mode. You should ensure that "
-        "your function is twice "
-        "differentiable and that the hessian depends on the inputs."
     ),
 }
 
@@ -67,7 +55,7 @@ def check_depends(tensors: object, kind: str, strict: bool) -> None:
     Parameters
     ----------
     kind
-        What the tensors are: ``'outputs'``, ``'grad_inputs'``, ``'jacobian'`` or ``'hessian'``.
+        What the tensors are: ``'outputs'`` or ``'jacobian'``.
 
     Raises
     ------

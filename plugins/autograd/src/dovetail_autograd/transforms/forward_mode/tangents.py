@@ -211,8 +211,13 @@ class TangentCall:
             self.tangents[name] = clone(self.tangents[name])
         forward = self.forward_formulas()
         if forward:
-            reads = any([{name, f"{name}_p"} & {*each.parameters} for each in forward])
-            before = {name: clone(primal)} if reads else {}
+            # Also of other arguments in the same memory: x.mul_(x) reads what it writes.
+            read = {item.removesuffix("_p") for each in forward for item in each.parameters}
+            before = {
+                each: clone(value)
+                for each, value in self.primals.items()
+                if each in read and _shares_memory(value, primal)
+            }
             result = op(*args, **kwargs)
             tangent = self.evaluate(forward, primal, before)[0]
         else:
@@ -229,6 +234,13 @@ class TangentCall:
         if tangent is not None:
             write_dual(self.level, written, conformed(self.own(tangent), primal), place)
         return result
+
+
+def _shares_memory(value: object, tensor: TensorBase) -> bool:
+    if not isinstance(value, TensorBase):
+        return False
+    storage = tensor._storage
+    return value is tensor or (storage is not None and value._storage is storage)
 
 
 def _operator(qualified: str) -> Any:
