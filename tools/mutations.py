@@ -248,7 +248,8 @@ def tests_by_line(room: str, folder: Path) -> dict[tuple[str, int], list[str]]:
     words = [sys.executable, "-m", "coverage", "run", f"--data-file={data}"]
     words += [f"--include={source}/*", "-m", "pytest", "-q", "-p", plugin.stem]
     words += ["-p", "no:cacheprovider", f"{folder_of_room}/tests"]
-    environment = {**os.environ, "PYTHONPATH": str(folder), "DOVETAIL_NATIVE": "0"}
+    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "DOVETAIL_NATIVE": "0"}
     # A few tests look at frames and fail under a tracer: the others have run all the same.
     subprocess.run(words, cwd=ROOT, env=environment, check=False)
     read = coverage.CoverageData(str(data))
@@ -262,6 +263,8 @@ def tests_by_line(room: str, folder: Path) -> dict[tuple[str, int], list[str]]:
             is_early = not all("::" in each for each in contexts)
             tests = sorted(f"{folder_of_room}/{each}" for each in contexts if "::" in each)
             reached[name, line] = [*tests, f"{folder_of_room}/tests"] if is_early else tests
+    if not reached:
+        sys.exit("coverage reached no line of the room: do its tests run?")
     return reached
 
 
