@@ -154,7 +154,7 @@ def snapshot() -> dict[str, Any]:
             found[variable.name] = value
     found["holders"] = (
         len(intercepted_functions._mode_holders),
-        [name for each in intercepted_functions._known.values() for name in _wrong_code(each)],
+        [name for each in intercepted_functions.OVERRIDABLE.values() for name in _wrong_code(each)],
     )
     found["operators"] = {
         (op.name, op.overload): (

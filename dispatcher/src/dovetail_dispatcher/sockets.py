@@ -267,8 +267,8 @@ if TYPE_CHECKING:
             self, function: Any, /
         ) -> EntryForm | EntryChooser | str | list[Callable[..., Any]] | None:
             """Return the form of an entry, a function that chooses another, the name of an
-            attribute of tensors, or the operators select, slice, unsqueeze and alias, by which an
-            entry indexes; None if all calls are those of its text.
+            attribute of tensors, or functions by which an entry indexes or makes instances of
+            subclasses; None if all calls are those of its text.
             """
 
     class EntryChooser(Protocol):

@@ -37,6 +37,20 @@ call_function(Entry *self, PyObject *const *args, size_t nargsf, PyObject *names
     return PyObject_Vectorcall(self->function, args, nargsf, names);
 }
 
+/* The same of a method of tensors, or an access, which modes and the tensor's class may override. */
+static PyObject *
+call_method(Entry *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    if (names == NULL) {
+        PyObject *result = call_overridden_method(
+            self->state, (PyObject *)self, self->function, args, PyVectorcall_NARGS(nargsf));
+        if (result != NULL || PyErr_Occurred() != NULL) {
+            return result;
+        }
+    }
+    return call_function(self, args, nargsf, names);
+}
+
 /* The result of a call; without one the error leaves the library here, and its traceback ends at the
  * line of the program. */
 static PyObject *
@@ -80,7 +94,13 @@ form_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject
     if (LIKELY(result != NULL)) {
         return result;
     }
+    if (PyErr_Occurred() == NULL && self->form->overridden == Py_None) {
+        return left(self->state, call_method(self, args, nargsf, names));
+    }
     if (PyErr_Occurred() == NULL) {
+        result = call_overridden(self->state, self->form, args, PyVectorcall_NARGS(nargsf), names);
+    }
+    if (result == NULL && PyErr_Occurred() == NULL) {
         result = call_function(self, args, nargsf, names);
     }
     return left(self->state, result);
@@ -97,7 +117,7 @@ attribute_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyO
             return value;
         }
     }
-    return left(self->state, call_function(self, args, nargsf, names));
+    return left(self->state, call_method(self, args, nargsf, names));
 }
 
 static PyObject *
@@ -112,6 +132,33 @@ index_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObjec
                    : view_by_index(self->state, self->choose, args[0], args[1]);
         if (LIKELY(view != NULL) || PyErr_Occurred() != NULL) {
             return left(self->state, view);
+        }
+    }
+    return left(self->state, call_method(self, args, nargsf, names));
+}
+
+static PyObject *
+subclass_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Entry *self = (Entry *)object;
+    if (names == NULL && PyVectorcall_NARGS(nargsf) == 2) {
+        PyObject *alias = PyTuple_GET_ITEM(self->choose, 0);
+        PyObject *view = view_as_subclass(self->state, alias, args[0], args[1]);
+        if (LIKELY(view != NULL) || PyErr_Occurred() != NULL) {
+            return left(self->state, view);
+        }
+    }
+    return left(self->state, call_function(self, args, nargsf, names));
+}
+
+static PyObject *
+handler_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Entry *self = (Entry *)object;
+    if (names == NULL && PyVectorcall_NARGS(nargsf) == HANDLER_ARGUMENTS) {
+        PyObject *result = handle_as_plain(self->state, self->choose, args);
+        if (LIKELY(result != NULL) || PyErr_Occurred() != NULL) {
+            return left(self->state, result);
         }
     }
     return left(self->state, call_function(self, args, nargsf, names));
@@ -232,8 +279,9 @@ choice_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObje
 
 /* ---- the first call -------------------------------------------------------------------------- */
 
-/* Become what a description says: a tuple (form), the number of an attribute, a list of the
- * operators of indices, a function that chooses, or None. */
+/* Become what a description says: a tuple (form), the number of an attribute, a list of functions
+ * (those of indices, of subclasses, of the handler of plain tensors), a function that chooses, or
+ * None. */
 static int
 become(Entry *self, PyObject *description)
 {
@@ -259,14 +307,25 @@ become(Entry *self, PyObject *description)
         self->vectorcall = attribute_vectorcall;
         return 0;
     }
-    if (PyList_Check(description) && (PyList_GET_SIZE(description) == READING_OPERATORS ||
-                                      PyList_GET_SIZE(description) == WRITING_OPERATORS)) {
+    if (PyList_Check(description)) {
         self->choose = PyList_AsTuple(description);
         if (self->choose == NULL) {
             return -1;
         }
-        self->vectorcall = index_vectorcall;
-        return 0;
+        switch (PyTuple_GET_SIZE(self->choose)) {
+        case SUBCLASS_OPERATORS:
+            self->vectorcall = subclass_vectorcall;
+            return 0;
+        case HANDLER_FUNCTIONS:
+            self->vectorcall = handler_vectorcall;
+            return 0;
+        case READING_OPERATORS:
+        case WRITING_OPERATORS:
+            self->vectorcall = index_vectorcall;
+            return 0;
+        }
+        PyErr_SetString(PyExc_ValueError, "number of functions");
+        return -1;
     }
     self->choices = PyMem_Calloc(CHOICES, sizeof(remembered));
     if (self->choices == NULL) {

@@ -43,6 +43,7 @@ typedef struct {
 typedef struct {
     PyObject *source; /* the tuple, see entry_form.c */
     PyObject *routes, *finish, *finished; /* the class of results that stay as they are, or None */
+    PyObject *overridden; /* what modes and overriding arguments get as the function, or None */
     PyObject *key; /* the int that was looked up last */
     long long last_key;
     int count, positional, is_variadic;
@@ -79,6 +80,58 @@ PyObject *view_by_index(
 PyObject *write_by_index(const module_state *state, PyObject *functions, PyObject *tensor,
                          PyObject *index, PyObject *value);
 
+/* Whether a value is of a class whose instances override nothing, and whose `==` is no operator. */
+static inline int
+is_plain_value(PyObject *value)
+{
+    PyTypeObject *type = Py_TYPE(value);
+    return value == Py_None || type == &PyLong_Type || type == &PyFloat_Type ||
+           type == &PyBool_Type || type == &PyComplex_Type || type == &PyUnicode_Type;
+}
+
+/* Set a context variable. Return 0, or -1 with an exception. */
+static inline int
+put(PyObject *variable, PyObject *value)
+{
+    PyObject *token = PyContextVar_Set(variable, value);
+    Py_XDECREF(token);
+    return token == NULL ? -1 : 0;
+}
+
+/* The same behind a call whose exception is kept. */
+static inline int
+put_back(PyObject *variable, PyObject *value)
+{
+    PyObject *error = PyErr_Occurred() ? take_raised() : NULL;
+    int failed = put(variable, value);
+    if (error != NULL) {
+        PyErr_Clear();
+        set_raised(error);
+    }
+    return failed;
+}
+
+/* overrides.c. What modes and overriding arguments say to a call; NULL without an exception if there
+ * are none, and for what the text has to say. */
+PyObject *call_overridden(const module_state *state, const call_form *form, PyObject *const *args,
+                          Py_ssize_t given, PyObject *names);
+
+/* overrides.c. The same of a method of tensors or the access of an attribute that is no operator: an
+ * entry before `function`. */
+PyObject *call_overridden_method(const module_state *state, PyObject *entry, PyObject *function,
+                                 PyObject *const *args, Py_ssize_t given);
+
+/* subclasses.c. tensor.as_subclass(cls), by the operator `alias`; NULL as `read_attribute`. */
+enum { SUBCLASS_OPERATORS = 1 };
+PyObject *view_as_subclass(
+    const module_state *state, PyObject *alias, PyObject *tensor, PyObject *cls);
+
+/* subclasses.c. The `__torch_function__` of plain tensors, of the arguments (cls, func, types, args,
+ * kwargs); NULL as `read_attribute`. */
+enum { HANDLER_UNWRAPPED, HANDLER_CONVERT, HANDLER_ALIAS, HANDLER_FUNCTIONS, HANDLER_ARGUMENTS = 5 };
+PyObject *handle_as_plain(
+    const module_state *state, PyObject *functions, PyObject *const *args);
+
 /* accessors.c. The value; NULL without an exception for what the Python function has to say. */
 PyObject *read_attribute(
     const module_state *state, accessor which, PyObject *const *args, Py_ssize_t count);
@@ -98,6 +151,19 @@ PyObject *default_of(const module_state *state, parameter_kind kind);
 /* entry_form.c. A new form, or NULL with an exception. */
 call_form *read_form(PyObject *source);
 void free_form(call_form *form);
+
+/* entry_form.c. Put the arguments of a call where their parameters are; NULL for one that was not
+ * given. Return 0 if they are not those of the form. */
+int bind(const call_form *form, PyObject *const *args, Py_ssize_t given, PyObject *names,
+         PyObject **values);
+
+/* Whether a variadic form got its list item by item. */
+static inline int
+is_spread(const call_form *form, PyObject *const *args, Py_ssize_t given)
+{
+    return form->is_variadic && (given > form->positional ||
+                                 (given == form->positional && PyLong_CheckExact(args[given - 1])));
+}
 
 /* The result of a call; NULL without an exception for one that leaves the fast path. */
 PyObject *call_by_form(const module_state *state, call_form *form, PyObject *const *args,

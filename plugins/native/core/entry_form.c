@@ -36,15 +36,15 @@ read_parameter(PyObject *item, parameter *into)
 }
 
 /* The source: (routes, parameters, positional, is_variadic, own, leading, finish, finished,
- * missing). A default that is `missing` is none. */
+ * overridden, missing). A default that is `missing` is none. */
 call_form *
 read_form(PyObject *source)
 {
-    PyObject *routes, *parameters, *finish, *finished, *missing;
+    PyObject *routes, *parameters, *finish, *finished, *overridden, *missing;
     int positional, is_variadic, own, leading;
     if (!PyArg_ParseTuple(
-            source, "O!O!ipiiOOO:form", &PyDict_Type, &routes, &PyTuple_Type, &parameters,
-            &positional, &is_variadic, &own, &leading, &finish, &finished, &missing)) {
+            source, "O!O!ipiiOOOO:form", &PyDict_Type, &routes, &PyTuple_Type, &parameters,
+            &positional, &is_variadic, &own, &leading, &finish, &finished, &overridden, &missing)) {
         return NULL;
     }
     Py_ssize_t count = PyTuple_GET_SIZE(parameters);
@@ -65,7 +65,8 @@ read_form(PyObject *source)
     *form = (call_form){
         .source = Py_NewRef(source), .routes = routes, .finish = finish, .finished = finished,
         .count = (int)count, .positional = positional, .is_variadic = is_variadic,
-        .leading = leading, .passed = (int)count - own, .parameters = read};
+        .leading = leading, .passed = (int)count - own, .parameters = read,
+        .overridden = overridden};
     for (Py_ssize_t i = 0; i < count; i++) {
         if (read_parameter(PyTuple_GET_ITEM(parameters, i), &read[i]) < 0) {
             free_form(form);
@@ -277,9 +278,7 @@ parameter_index(const call_form *form, PyObject *name)
     return -1;
 }
 
-/* Put the arguments of a call where their parameters are; NULL for one that was not given. Return 0
- * if they are not those of the form. */
-static int
+int
 bind(const call_form *form, PyObject *const *args, Py_ssize_t given, PyObject *names,
      PyObject **values)
 {
@@ -320,14 +319,6 @@ gathered(const call_form *form, PyObject *const *args, Py_ssize_t given)
         Py_CLEAR(ints);
     }
     return ints;
-}
-
-/* Whether a variadic form got its list item by item. */
-static inline int
-is_spread(const call_form *form, PyObject *const *args, Py_ssize_t given)
-{
-    return form->is_variadic && (given > form->positional ||
-                                 (given == form->positional && PyLong_CheckExact(args[given - 1])));
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */

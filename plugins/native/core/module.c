@@ -73,6 +73,7 @@ static PyMethodDef module_functions[] = {
     {"set_classes", set_classes, METH_VARARGS, NULL},
     {"set_attributes", set_attributes, METH_VARARGS, NULL},
     {"set_guard", set_guard, METH_VARARGS, NULL},
+    {"set_overrides", set_overrides, METH_VARARGS, NULL},
     {"set_default_device", set_default_device, METH_VARARGS, NULL},
     {"set_default_dtype", set_default_dtype, METH_O, NULL},
     {"set_view_class", set_view_class, METH_O, NULL},

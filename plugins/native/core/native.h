@@ -25,7 +25,10 @@
 
 /* Names that are interned: str_grad is "grad". */
 #define STATE_NAMES(X) \
+    X(PyObject, str___torch_function__) \
+    X(PyObject, str__class_bits) \
     X(PyObject, str__release_saved) \
+    X(PyObject, str__taken_slots) \
     X(PyObject, str_accumulate_array) \
     X(PyObject, str_accumulator) \
     X(PyObject, str_acquire) \
@@ -34,7 +37,9 @@
     X(PyObject, str_backend) \
     X(PyObject, str_captures) \
     X(PyObject, str_dtype) \
+    X(PyObject, str_func) \
     X(PyObject, str_grad) \
+    X(PyObject, str_is_access) \
     X(PyObject, str_item) \
     X(PyObject, str_keep_graph) \
     X(PyObject, str_kept) \
@@ -61,6 +66,14 @@
     X(PyTypeObject, guard_type) \
     X(PyTypeObject, view_type) \
     X(PyObject, state_variable) \
+    X(PyObject, known_states) \
+    X(PyObject, function_modes) \
+    X(PyObject, modes_seen) \
+    X(PyObject, modes_unseen) \
+    X(PyObject, skips) \
+    X(PyObject, torch_function_off) \
+    X(PyObject, refuse_override) \
+    X(PyObject, overridable) \
     X(PyObject, scalar_bits) \
     X(PyObject, known_sizes) \
     X(PyObject, recent_sizes) \
@@ -109,6 +122,9 @@ typedef struct {
     /* Bits of signatures, and the dispatch states but 0 without modes: set_attributes. */
     long long cpu_bit, dtype_mask, grad_bit, view_bit, normal_bit, inference_bit, zero_dim_bit;
     long long quiet_state, inference_state;
+    /* The same, and places in the record of a dispatch state: set_overrides. */
+    long long overrides_bit;
+    Py_ssize_t item_of_modes, item_of_classes;
     long long bit_of_type[NPY_NTYPES_LEGACY]; /* by the number of a type of NumPy's own */
     PyObject *dtype_by_bit[64]; /* held by `dtypes` */
     /* Offsets of slots: set_guard. */
@@ -135,6 +151,9 @@ PyObject *run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count
 
 /* guards.c: function of the module. */
 PyObject *set_guard(PyObject *module, PyObject *args);
+
+/* overrides.c: function of the module. */
+PyObject *set_overrides(PyObject *module, PyObject *args);
 
 /* accessors.c: functions of the module. */
 PyObject *set_attributes(PyObject *module, PyObject *args);

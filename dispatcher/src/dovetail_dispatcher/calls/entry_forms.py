@@ -70,6 +70,9 @@ class EntryForm(NamedTuple):
     own
         How many of the last parameters are the function's own: they have their defaults, and the
         route does not get them.
+    overridden
+        What modes and overriding arguments get as the function that was called, without the
+        arguments that are defaults; None: they are left to the text of the entry.
     """
 
     routes: dict[int, Callable[..., Any]]
@@ -80,6 +83,7 @@ class EntryForm(NamedTuple):
     own: int = 0
     finished: type | None = None
     leading: int = 0
+    overridden: Callable[..., Any] | None = None
 
 
 def form_of(
@@ -91,6 +95,7 @@ def form_of(
     is_operator: bool = False,
     is_variadic: bool = False,
     finish: Callable[..., object] | None = None,
+    overridden: Callable[..., object] | None = None,
 ) -> EntryForm | None:
     """Return the form of an entry of `op`; None if none of its calls has a fast path.
 
@@ -105,7 +110,7 @@ def form_of(
         Default: those of `op`.
     is_operator
         Whether keyword-only arguments cannot be given.
-    is_variadic, finish
+    is_variadic, finish, overridden
         As for `EntryForm`.
     """
     schema = op.schema if schema is None else schema
@@ -122,7 +127,16 @@ def form_of(
         parameters.append(each)
     positional = sum([not a.kwarg_only for a in schema.arguments])
     own = op.routes if routes is None else routes
-    return EntryForm(own, tuple(parameters), positional, is_variadic, finish)
+    # Handlers get the names of the schema, which those of parameters may differ from.
+    is_named = all([parameter(a) == a.name for a in schema.arguments if a.kwarg_only])
+    return EntryForm(
+        own,
+        tuple(parameters),
+        positional,
+        is_variadic,
+        finish,
+        overridden=overridden if is_named else None,
+    )
 
 
 _TENSORS: Final = {

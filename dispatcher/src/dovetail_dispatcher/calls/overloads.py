@@ -202,7 +202,7 @@ def _make_overload(operator: Operator) -> OpOverload:
 
 
 def _described(operator: Operator, entry: object) -> EntryForm | None:
-    return form_of(operator)
+    return form_of(operator, overridden=operator.handle)
 
 
 OVERLOAD_FACTORY.fill(_make_overload)

@@ -4,7 +4,18 @@ runs.
 May import `table` and what lies below.
 """
 
-from .overrides import call_overrides, has_override, overriding
+from .intercepted_functions import OVERRIDABLE
+from .mode_stacks import function_modes
+from .overrides import SKIPS, call_overrides, has_override, overriding, refuse_override
 from .python_dispatch import python_fallback
 
-__all__ = ["call_overrides", "has_override", "overriding", "python_fallback"]
+__all__ = [
+    "OVERRIDABLE",
+    "SKIPS",
+    "call_overrides",
+    "function_modes",
+    "has_override",
+    "overriding",
+    "python_fallback",
+    "refuse_override",
+]

@@ -149,7 +149,9 @@ class _Overridable:
 
 
 _lock: Final = renewed_after_fork(Lock())
-_known: Final[dict[FunctionType, _Overridable]] = {}
+OVERRIDABLE: Final[dict[FunctionType, _Overridable]] = {}
+"""What is known of each function that can be overridden; compiled code reads it too."""
+
 _covered: Final[set[type]] = set()
 _mode_holders: Final[list[object]] = []
 _not_asking_modes: Final[set[_Overridable]] = set()
@@ -179,7 +181,7 @@ def overridable(function: Function, *, is_spread: bool = False) -> Function:
 
 def is_overridable(function: Callable[..., object]) -> bool:
     """Return whether a function, or a method of tensors, is `overridable`."""
-    return isinstance(function, FunctionType) and function in _known
+    return isinstance(function, FunctionType) and function in OVERRIDABLE
 
 
 def _find(function: Callable[..., object]) -> _Overridable | None:
@@ -187,8 +189,8 @@ def _find(function: Callable[..., object]) -> _Overridable | None:
     accessed = getattr(function, "__self__", None)
     if isinstance(accessed, property):
         found = accesses(accessed).get(function.__name__)
-        return None if found is None else _known.get(found)
-    return _known.get(function) if isinstance(function, FunctionType) else None
+        return None if found is None else OVERRIDABLE.get(found)
+    return OVERRIDABLE.get(function) if isinstance(function, FunctionType) else None
 
 
 def redispatch_function(
@@ -230,7 +232,7 @@ def redispatch_function(
 
 def _note(each: _Overridable) -> None:
     _not_asking_modes.add(each)
-    _known[each.function] = each
+    OVERRIDABLE[each.function] = each
     _set_codes([each])
 
 
@@ -243,10 +245,10 @@ def _cover(cls: type) -> None:
     for _, value in interceptable(cls):
         if isinstance(value, property):
             for name, function in accesses(value).items():
-                if function not in _known:
+                if function not in OVERRIDABLE:
                     func = getattr(value, name)
                     _note(_Overridable(function, func, is_method=True, is_access=True))
-        elif value not in _known:
+        elif value not in OVERRIDABLE:
             _note(_Overridable(value, value, is_method=True))
 
 
@@ -307,7 +309,7 @@ def _have_asked(plain: type) -> None:
     with _lock:
         if not _has_classes:
             _has_classes = True
-            _set_codes(_known.values())
+            _set_codes(OVERRIDABLE.values())
         _cover(plain)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import wraps
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from dovetail_kernel import (
     TensorBase,
@@ -26,7 +26,7 @@ from dovetail_kernel.signature import OVERRIDES
 from .interceptable_attributes import interceptable, operator_modules
 from .mode_stacks import function_modes
 
-_skips: Final = ContextVar("dovetail_skips_overrides", default=False)
+SKIPS: Final = ContextVar("dovetail_skips_overrides", default=False)
 """Whether the next call that asks is not to ask."""
 
 _PLAIN = frozenset({int, float, bool, complex, str, type(None)})
@@ -67,8 +67,8 @@ def overriding(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[bool, li
     """Return whether a mode handles a call, and which of its arguments override it, including items
     of lists.
     """
-    if _skips.get():
-        _skips.set(False)
+    if SKIPS.get():
+        SKIPS.set(False)
         return False, []
     now = dispatch_state()
     candidates: list[Any] = []
@@ -104,7 +104,7 @@ def call_overrides(
         If all of them return NotImplemented.
     """
     types = tuple([type(value) for value in overloaded])
-    asked = []
+    mode = None
     before = state()
     if dispatch_state(before).function_modes:
         modes = function_modes.variable.get()
@@ -121,7 +121,6 @@ def call_overrides(
                 set_state(before)
         if result is not NotImplemented:
             return result
-        asked.append(f"  - mode object {mode!r}")
     for value in overloaded:
         result = (
             type(value).__torch_function__
@@ -131,6 +130,17 @@ def call_overrides(
         result = result(function, types, tuple(args), dict(kwargs))
         if result is not NotImplemented:
             return result
+    refuse_override(function, mode, overloaded)
+
+
+def refuse_override(
+    function: Callable[..., Any], mode: object, overloaded: Sequence[object]
+) -> NoReturn:
+    """Raise the TypeError of a call of `function` for which the innermost function mode, None
+    without one, and all arguments that override it returned NotImplemented.
+    """
+    asked = [] if mode is None else [f"  - mode object {mode!r}"]
+    for value in overloaded:
         kind = "tensor subclass" if isinstance(value, TensorBase) else "object of class"
         asked.append(f"  - {kind} {type(value)!r}")
     raise multiple_dispatch_failed(overridden_name(function), "__torch_function__", asked)
@@ -142,7 +152,7 @@ def asked_first(
     """Return what a mode or an argument gives for a call of `function`; NotImplemented if none is
     to be asked. Whether a call that does not ask is the next one, is left for what it calls.
     """
-    if _skips.get():
+    if SKIPS.get():
         return NotImplemented
     modes, overloaded = overriding(args, kwargs)
     if not modes and not overloaded:
@@ -205,10 +215,10 @@ def unasked(
 ) -> Any:
     """Call `func` so that it does not ask; what it calls does."""
     try:
-        _skips.set(True)
+        SKIPS.set(True)
         return func(*args, **kwargs)
     finally:
-        _skips.set(False)
+        SKIPS.set(False)
 
 
 def handle_torch_function(

@@ -5,6 +5,7 @@ from .interception import PYTHON_KEYS as PYTHON_KEYS
 from .interception import is_used as is_used
 from .interception import without_python as without_python
 from .state import AUTOGRAD_KEYS as AUTOGRAD_KEYS
+from .state import KNOWN_STATES as KNOWN_STATES
 from .state import STATE as STATE
 from .state import StateGuard as StateGuard
 from .state import Transition as Transition
@@ -20,5 +21,6 @@ from .state import inside_transform as inside_transform
 from .state import intern_state as intern_state
 from .state import known_state as known_state
 from .state import outside_inference_mode as outside_inference_mode
+from .state import torch_function_off as torch_function_off
 from .state import tracing_off as tracing_off
 from .state import tracing_on as tracing_on

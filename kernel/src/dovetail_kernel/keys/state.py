@@ -98,6 +98,9 @@ def dispatch_state(value: int | None = None) -> DispatchState:
     return _by_bit[(_state.get() if value is None else value) & ~NO_GRAD]
 
 
+KNOWN_STATES: Final = _by_bit
+"""The states by their ints without the bit of grad mode, for compiled code."""
+
 known_state: Final = _by_bit.__getitem__
 """Return what an int of the state stands for, whose bit of grad mode is not set."""
 

@@ -48,13 +48,14 @@ def dovetail_load() -> None:
             )
         return
     from ._core import set_guard, set_shorten_traceback
-    from .classes import exchange_capsule
+    from .classes import exchange_capsule, tell_overrides
     from .entries import compiled_accessor, compiled_entry
     from .kernel_table import compiled_operator
     from .ufunc_loops import compiled_kernel
 
     set_shorten_traceback(shorten_traceback)
     set_guard(StateGuard, STATE)
+    tell_overrides()
     compile_accessors(compiled_accessor)
     EXCHANGE_API.fill(exchange_capsule)
     COMPILED_ENTRY.fill(compiled_entry)

@@ -27,6 +27,7 @@ EntrySource = (
         int,
         Callable[..., Any] | None,
         type | None,
+        Callable[..., Any] | None,
         object,
     ]
     | Callable[[tuple[Any, ...], dict[str, Any]], Callable[..., Any] | None]
@@ -52,6 +53,13 @@ def set_attributes(
     /,
 ) -> None: ...
 def set_guard(guard: type, state: ContextVar[int], /) -> None: ...
+def set_overrides(
+    modes: tuple[ContextVar[tuple[Any, ...]], Any, Any, ContextVar[bool]],
+    states: tuple[dict[int, Any], int, int, Any, int],
+    refuse: Callable[..., Any],
+    overridable: dict[Any, Any],
+    /,
+) -> None: ...
 def set_default_device(stack: ContextVar[tuple[Any, ...]], cpu: Any, /) -> None: ...
 def set_default_dtype(dtype: Any, /) -> None: ...
 def exchange_api(

@@ -7,8 +7,15 @@ from typing import Any
 
 import numpy
 
+from dovetail_dispatcher.interception import (
+    OVERRIDABLE,
+    SKIPS,
+    function_modes,
+    refuse_override,
+)
 from dovetail_kernel import (
     Device,
+    DispatchState,
     TensorBase,
     VersionCounter,
     bfloat16,
@@ -17,7 +24,13 @@ from dovetail_kernel import (
     tensor_class,
 )
 from dovetail_kernel.devices import STACK
-from dovetail_kernel.keys import PYTHON_DISPATCH, STATE, inference_mode_on
+from dovetail_kernel.keys import (
+    KNOWN_STATES,
+    PYTHON_DISPATCH,
+    STATE,
+    inference_mode_on,
+    torch_function_off,
+)
 from dovetail_kernel.signature import (
     CPU_BIT,
     DTYPE_MASK,
@@ -35,7 +48,14 @@ from dovetail_kernel.sockets import DEFAULT_DTYPE
 from dovetail_kernel.tensor import KNOWN_SIZES
 from dovetail_kernel.types import BY_BIT
 
-from ._core import exchange_api, set_attributes, set_classes, set_default_device, set_default_dtype
+from ._core import (
+    exchange_api,
+    set_attributes,
+    set_classes,
+    set_default_device,
+    set_default_dtype,
+    set_overrides,
+)
 
 _told: Any = None
 
@@ -59,6 +79,23 @@ def tell_classes() -> None:
             KNOWN_SIZES, dict(BY_BIT), types, share_storage, (*bits, inference_mode_on[0])
         )
         _told = tensor_class()
+
+
+def tell_overrides() -> None:
+    """Tell the core how modes and classes override functions."""
+    fields = DispatchState._fields
+    set_overrides(
+        (function_modes.variable, function_modes.seen, function_modes.unseen, SKIPS),
+        (
+            KNOWN_STATES,
+            fields.index("function_modes"),
+            fields.index("torch_function"),
+            torch_function_off,
+            OVERRIDES,
+        ),
+        refuse_override,
+        OVERRIDABLE,
+    )
 
 
 def exchange_capsule(

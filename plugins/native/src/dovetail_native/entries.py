@@ -73,5 +73,6 @@ def _source_of(form: EntryForm) -> EntrySource:
         form.leading,
         form.finish,
         form.finished,
+        form.overridden,
         MISSING,
     )

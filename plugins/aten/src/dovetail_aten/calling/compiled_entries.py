@@ -81,6 +81,7 @@ def described(
         is_operator=function.__name__.endswith("_operator"),
         is_variadic=bool(function.__code__.co_flags & CO_VARARGS),
         finish=finish,
+        overridden=function.__globals__.get(op.base_name),
     )
 
 
@@ -233,7 +234,19 @@ def indexing_entry(*operators: Callable[..., Any]) -> Callable[[Callable[..., An
     """Return a decorator of a function that indexes tensors: compiled code calls `operators`:
     select, slice, unsqueeze, alias, index; to write also fill_.Scalar, fill_.Tensor, copy_.
     """
-    return lambda function: COMPILED_ENTRY.plug(function, lambda text: list(operators))
+    return _entry_by(*operators)
+
+
+def subclass_entry(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator of ``as_subclass``, given `alias`, and of the ``__torch_function__`` of
+    plain tensors: given a function that returns the functions whose results stay as they are, one
+    that makes instances of a class of results, and `alias`.
+    """
+    return _entry_by(*functions)
+
+
+def _entry_by(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    return lambda function: COMPILED_ENTRY.plug(function, lambda text: list(functions))
 
 
 def called_by(function: FunctionType) -> Operator | Overloads:

@@ -10,8 +10,31 @@ from dovetail_kernel.keys import NOT_PLAIN, functions_as_they_are
 from dovetail_kernel.signature import NO_GRAD, OVERRIDES
 
 from .._generated import functions as aten
+from ..calling.compiled_entries import subclass_entry
 from .exchange_methods import TensorExchange
 from .new_subclasses import check_subclass, make_subclass, make_wrapper_subclass, taken_slots
+
+
+@cache
+def default_nowrap_functions() -> frozenset[Any]:
+    """Return the functions whose results the default ``__torch_function__`` leaves as they are."""
+    plain: Any = TensorBase
+    return frozenset({plain._base.__get__, plain.grad.__get__})
+
+
+def _as_instances(result: object, cls: type[Any]) -> Any:
+    """Return the tensors in `result`, which may be a list or tuple of them, as instances of
+    `cls`.
+    """
+    if cls is tensor_class():
+        return result
+    if isinstance(result, TensorSubclasses):
+        return result if isinstance(result, cls) else result.as_subclass(cls)
+    if isinstance(result, list | tuple):
+        items = [_as_instances(item, cls) for item in result]
+        kind: Any = type(result)
+        return kind._make(items) if hasattr(kind, "_make") else kind(items)
+    return result
 
 
 class TensorSubclasses(TensorExchange):
@@ -26,6 +49,7 @@ class TensorSubclasses(TensorExchange):
         cls._taken_slots = taken_slots(cls)
 
     @classmethod
+    @subclass_entry(default_nowrap_functions, _as_instances, aten.alias)
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call `func` on the arguments as plain tensors, and return its results as instances of
         `cls`.
@@ -46,6 +70,7 @@ class TensorSubclasses(TensorExchange):
     _make_subclass = staticmethod(make_subclass)
     _make_wrapper_subclass = staticmethod(make_wrapper_subclass)
 
+    @subclass_entry(aten.alias)
     def as_subclass(self, cls: type[Any]) -> Any:
         """Return the tensor as an instance of `cls`, sharing data and graph."""
         check_subclass(cls)
@@ -71,25 +96,3 @@ class TensorSubclasses(TensorExchange):
             base._meta = made._meta
             made = base
         return made
-
-
-@cache
-def default_nowrap_functions() -> frozenset[Any]:
-    """Return the functions whose results the default ``__torch_function__`` leaves as they are."""
-    plain: Any = TensorBase
-    return frozenset({plain._base.__get__, plain.grad.__get__})
-
-
-def _as_instances(result: object, cls: type[Any]) -> Any:
-    """Return the tensors in `result`, which may be a list or tuple of them, as instances of
-    `cls`.
-    """
-    if cls is tensor_class():
-        return result
-    if isinstance(result, TensorSubclasses):
-        return result if isinstance(result, cls) else result.as_subclass(cls)
-    if isinstance(result, list | tuple):
-        items = [_as_instances(item, cls) for item in result]
-        kind: Any = type(result)
-        return kind._make(items) if hasattr(kind, "_make") else kind(items)
-    return result
