@@ -152,15 +152,17 @@ test: check $(TEST_STAMPS)
 test-pure: $(TEST_STAMPS)
 	@DOVETAIL_NATIVE=0 $(PYTEST) dispatcher/tests plugins/autograd/tests tests/front
 
-# The core with the sanitizers of addresses and of undefined behaviour, on a part of its tests.
+# The core with the sanitizers of addresses and of undefined behaviour, on a part of its tests. SciPy throws exceptions of
+# C++, which the sanitizer of addresses has to find at start.
 SANITIZED := build/sanitized
 SANITIZERS := -fsanitize=address,undefined
 test-sanitized: export UBSAN_OPTIONS := print_stacktrace=1
 test-sanitized: $(TEST_STAMPS)
 	@library=$$($(or $(CC),cc) -print-file-name=libasan.so 2>/dev/null); if [ -f "$$library" ]; then \
+	  throws=$$($(or $(CC),cc) -print-file-name=libstdc++.so.6); \
 	  CFLAGS="$(SANITIZERS) -fno-sanitize-recover=undefined -O1 -g1" LDFLAGS="$(SANITIZERS)" \
 	    $(PY) plugins/native/hatch_build.py $(SANITIZED) && \
-	  PYTHONPATH=$(SANITIZED) LD_PRELOAD=$$library ASAN_OPTIONS=detect_leaks=0 DOVETAIL_NATIVE=1 $(PYTEST) \
+	  PYTHONPATH=$(SANITIZED) LD_PRELOAD="$$library $$throws" ASAN_OPTIONS=detect_leaks=0 DOVETAIL_NATIVE=1 $(PYTEST) \
 	    --tests $(SANITIZED_TESTS) plugins/native/tests; \
 	else echo "the sanitizers need a C compiler with libasan"; echo "0 passed, 1 skipped in 0.0s"; fi
 
