@@ -84,6 +84,39 @@ elements_of(const pooling_windows *windows)
     return windows->axis[0].size * windows->axis[1].size * windows->axis[2].size;
 }
 
+/* The index of an element of an image. */
+INLINE ptrdiff_t
+place_of(const pooling_axis *axis, ptrdiff_t z, ptrdiff_t y, ptrdiff_t x)
+{
+    return (z * axis[1].size + y) * axis[2].size + x;
+}
+
+/* How many windows an image has; which ones along the axes a window of it is, and their runs. */
+INLINE ptrdiff_t
+windows_of(const pooling_windows *windows)
+{
+    return windows->axis[0].number * windows->axis[1].number * windows->axis[2].number;
+}
+
+INLINE void
+split_window(const pooling_windows *windows, ptrdiff_t window, ptrdiff_t *at)
+{
+    for (int i = 2; i >= 0; i--) {
+        at[i] = window % windows->axis[i].number;
+        window /= windows->axis[i].number;
+    }
+}
+
+INLINE void
+set_runs(const pooling_windows *windows, ptrdiff_t window, run *runs)
+{
+    ptrdiff_t at[3];
+    split_window(windows, window, at);
+    for (int i = 0; i < 3; i++) {
+        runs[i] = run_of(windows->axis + i, at[i]);
+    }
+}
+
 /* Whether the windows of a row are computed together. */
 INLINE int
 go_row_by_row(const pooling_windows *windows)
@@ -128,6 +161,13 @@ windows_of_columns(const pooling_axis *axis, ptrdiff_t start)
 
 #define KERNELS_OF(type)                                                                          \
     {JOIN(maxima, type), JOIN(averages, type), JOIN(averages_backward, type),                     \
-     JOIN(write_at, type)}
+     JOIN(write_at, type), JOIN(maxima_last, type), JOIN(averages_last, type),                    \
+     JOIN(write_at_last, type)}
 
-const pooling_kernels JOIN(pooling, ISA) = {{KERNELS_OF(f32), KERNELS_OF(f64)}};
+static int
+are_small(const pooling_windows *windows)
+{
+    return is_window_small(windows);
+}
+
+const pooling_kernels JOIN(pooling, ISA) = {{KERNELS_OF(f32), KERNELS_OF(f64)}, are_small};

@@ -37,11 +37,23 @@ typedef struct {
     int (*write_at)(
         void *result, const void *values, const int64_t *indices, ptrdiff_t count,
         ptrdiff_t values_of_image, ptrdiff_t size, int adds);
+    /* The same of images whose channels come last in memory: maxima of images with less than 2**31
+     * elements, averages of windows that are small. */
+    void (*maxima_last)(
+        void *maxima, int64_t *indices, const void *images, ptrdiff_t samples,
+        ptrdiff_t channels, const pooling_windows *windows);
+    void (*averages_last)(
+        void *averages, const void *images, ptrdiff_t samples, ptrdiff_t channels,
+        const pooling_windows *windows, pooling_divisor divisor);
+    int (*write_at_last)(
+        void *result, const void *values, const int64_t *indices, ptrdiff_t samples,
+        ptrdiff_t channels, ptrdiff_t values_of_image, ptrdiff_t size, int adds);
 } pooling_kernels_of;
 
 /* By precision, of which the first is single. */
 typedef struct {
     pooling_kernels_of of[2];
+    int (*are_small)(const pooling_windows *windows);
 } pooling_kernels;
 
 #define DECLARE(set) extern const pooling_kernels JOIN(pooling, set);

@@ -3,18 +3,18 @@
 
 /* ---- maxima ---------------------------------------------------------------------------------- */
 
-/* Raise maxima to elements that are a step apart: of equal ones the first counts, of NaN the
- * last. */
+/* Raise maxima to elements that are a step apart, and whose indices are `apart`: of equal ones the
+ * first counts, of NaN the last. */
 INLINE void
 OF(raise)(
     REAL *restrict best, INDEX *restrict where, const REAL *restrict from, ptrdiff_t step,
-    INDEX first, ptrdiff_t count)
+    INDEX first, INDEX apart, ptrdiff_t count)
 {
     for (ptrdiff_t i = 0; i < count; i++) {
         REAL x = from[i * step];
         int is_better = (x > best[i]) | (x != x);
         best[i] = is_better ? x : best[i];
-        where[i] = is_better ? first + (INDEX)i * (INDEX)step : where[i];
+        where[i] = is_better ? first + (INDEX)i * apart : where[i];
     }
 }
 
@@ -43,13 +43,14 @@ OF(maxima_together)(
                 ptrdiff_t length = part.high - part.low;
                 switch (axis[2].stride) { /* so that the compiler knows common steps */
                 case 1:
-                    OF(raise)(to, to_where, from, 1, first, length);
+                    OF(raise)(to, to_where, from, 1, first, 1, length);
                     break;
                 case 2:
-                    OF(raise)(to, to_where, from, 2, first, length);
+                    OF(raise)(to, to_where, from, 2, first, 2, length);
                     break;
                 default:
-                    OF(raise)(to, to_where, from, axis[2].stride, first, length);
+                    OF(raise)(
+                        to, to_where, from, axis[2].stride, first, (INDEX)axis[2].stride, length);
                 }
             }
         }
@@ -336,6 +337,110 @@ OF(write_at)(
                 return 0;
             }
             image[index] = adds ? image[index] + *from++ : *from++;
+        }
+    }
+    return 1;
+}
+
+/* ---- channels last --------------------------------------------------------------------------- */
+
+/* The same of images whose channels come last in memory, and of results that lie so: with the bits of
+ * those in C order. */
+static void
+OF(maxima_last)(
+    void *maxima, int64_t *indices, const void *images, ptrdiff_t samples, ptrdiff_t channels,
+    const pooling_windows *windows)
+{
+    const pooling_axis *axis = windows->axis;
+    const REAL *image = images;
+    REAL *to = maxima;
+    ptrdiff_t count = windows_of(windows);
+    for (ptrdiff_t i = 0; i < samples * count; i++, to += channels, indices += channels) {
+        run runs[3];
+        set_runs(windows, i % count, runs);
+        const REAL *from = image + i / count * elements_of(windows) * channels;
+        INDEX corner = (INDEX)place_of(axis, runs[0].first, runs[1].first, runs[2].first);
+        for (ptrdiff_t c = 0; c < channels; c += PIECE) {
+            ptrdiff_t some = smaller(channels - c, PIECE);
+            REAL *restrict best = to + c;
+            INDEX where[PIECE];
+            for (ptrdiff_t k = 0; k < some; k++) {
+                best[k] = -(REAL)INFINITY;
+                where[k] = corner;
+            }
+            for (ptrdiff_t z = runs[0].first; z < runs[0].end; z += axis[0].dilation) {
+                for (ptrdiff_t y = runs[1].first; y < runs[1].end; y += axis[1].dilation) {
+                    for (ptrdiff_t x = runs[2].first; x < runs[2].end; x += axis[2].dilation) {
+                        INDEX place = (INDEX)place_of(axis, z, y, x);
+                        OF(raise)(best, where, from + place * channels + c, 1, place, 0, some);
+                    }
+                }
+            }
+            for (ptrdiff_t k = 0; k < some; k++) {
+                indices[c + k] = where[k];
+            }
+        }
+    }
+}
+
+/* Of windows for which `is_window_small`. */
+static void
+OF(averages_last)(
+    void *averages, const void *images, ptrdiff_t samples, ptrdiff_t channels,
+    const pooling_windows *windows, pooling_divisor divisor)
+{
+    const pooling_axis *axis = windows->axis;
+    const REAL *image = images;
+    REAL *to = averages;
+    ptrdiff_t count = windows_of(windows);
+    for (ptrdiff_t i = 0; i < samples * count; i++, to += channels) {
+        run runs[3];
+        ptrdiff_t at[3];
+        split_window(windows, i % count, at);
+        set_runs(windows, i % count, runs);
+        const REAL *from = image + i / count * elements_of(windows) * channels;
+        ptrdiff_t elements = length_of(axis, at[0], divisor.counts_padding) *
+                             length_of(axis + 1, at[1], divisor.counts_padding);
+        REAL number = OF(divisor_of)(axis + 2, divisor, elements, at[2]);
+        for (ptrdiff_t c = 0; c < channels; c += COLUMNS) {
+            ptrdiff_t some = smaller(channels - c, COLUMNS);
+            REAL columns[COLUMNS];
+            memset(to + c, 0, (size_t)some * sizeof(REAL));
+            for (ptrdiff_t x = runs[2].first; x < runs[2].end; x++) {
+                memset(columns, 0, (size_t)some * sizeof(REAL));
+                for (ptrdiff_t z = runs[0].first; z < runs[0].end; z++) {
+                    for (ptrdiff_t y = runs[1].first; y < runs[1].end; y++) {
+                        const REAL *row = from + place_of(axis, z, y, x) * channels + c;
+                        OF(add_spread)(columns, 1, row, 1, some);
+                    }
+                }
+                OF(add_spread)(to + c, 1, columns, 1, some);
+            }
+            for (ptrdiff_t k = 0; k < some; k++) {
+                to[c + k] /= number;
+            }
+        }
+    }
+}
+
+static int
+OF(write_at_last)(
+    void *result, const void *values, const int64_t *indices, ptrdiff_t samples,
+    ptrdiff_t channels, ptrdiff_t values_of_image, ptrdiff_t size, int adds)
+{
+    REAL *image = result;
+    const REAL *from = values;
+    memset(image, 0, (size_t)(samples * channels * size) * sizeof(REAL));
+    for (ptrdiff_t n = 0; n < samples; n++, image += size * channels) {
+        for (ptrdiff_t j = 0; j < values_of_image; j++) {
+            for (ptrdiff_t c = 0; c < channels; c++) {
+                int64_t index = *indices++;
+                if ((uint64_t)index >= (uint64_t)size) {
+                    return 0;
+                }
+                REAL *to = image + index * channels + c;
+                *to = adds ? *to + *from++ : *from++;
+            }
         }
     }
     return 1;

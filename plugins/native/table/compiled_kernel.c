@@ -36,6 +36,11 @@ typedef struct {
     const kernel_row *row;
     PyObject *reference;
     PyObject *parameters; /* tuple of interned strings */
+    /* Which arguments, as bits, decide with which numbers of axes whether the channels of the
+     * first results come last in memory; and whether C order goes first where an argument has both
+     * (`kernel_support/result_formats.py`). */
+    unsigned follows, ndims;
+    int results, in_c_order;
 } CompiledKernel;
 
 static const kernel_row *
@@ -96,6 +101,75 @@ sort_arguments(
     return 1;
 }
 
+/* ---- memory formats -------------------------------------------------------------------------- */
+
+/* Whether the channels of an array, or of all arrays of a list, come last in memory. */
+static int
+is_last(const CompiledKernel *self, PyObject *object)
+{
+    if (object != NULL && PyArray_Check(object)) {
+        PyArrayObject *array = (PyArrayObject *)object;
+        return (self->ndims >> PyArray_NDIM(array) & 1) &&
+               (self->in_c_order ? is_channels_last_alone(array) : is_channels_last(array));
+    }
+    if (object == NULL || !(PyTuple_Check(object) || PyList_Check(object))) {
+        return 0;
+    }
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(object), i = 0;
+    while (i < count && is_last(self, PySequence_Fast_GET_ITEM(object, i))) {
+        i++;
+    }
+    return count > 0 && i == count;
+}
+
+/* Return what a call returns in the memory format that its arguments decide. Takes the reference to
+ * what the kernel has returned. */
+static PyObject *
+in_format_of(const CompiledKernel *self, PyObject *const *arguments, PyObject *returned)
+{
+    int is_decided = 0;
+    for (int i = 0; i < MOST_PARAMETERS && !is_decided; i++) {
+        is_decided = (self->follows >> i & 1) && is_last(self, arguments[i]);
+    }
+    if (!is_decided) {
+        return returned;
+    }
+    if (!PyTuple_Check(returned)) {
+        PyObject *laid = laid_in_channels_last(returned);
+        Py_DECREF(returned);
+        return laid;
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(returned);
+    PyObject *made = PyTuple_New(count);
+    for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
+        PyObject *each = PyTuple_GET_ITEM(returned, i);
+        each = i < self->results && each != Py_None ? laid_in_channels_last(each) : Py_NewRef(each);
+        if (each == NULL) {
+            Py_CLEAR(made);
+            break;
+        }
+        PyTuple_SET_ITEM(made, i, each);
+    }
+    Py_DECREF(returned);
+    return made;
+}
+
+/* Read the format that the reference has, if it has one. Return -1 with an exception for any other
+ * object of that name. */
+static int
+read_format(CompiledKernel *self)
+{
+    PyObject *given = PyObject_GetAttrString(self->reference, "result_format");
+    if (given == NULL) {
+        PyErr_Clear(); /* C order */
+        return 0;
+    }
+    int status = PyArg_ParseTuple(
+        given, "IIip", &self->follows, &self->ndims, &self->results, &self->in_c_order);
+    Py_DECREF(given);
+    return status ? 0 : -1;
+}
+
 static PyObject *
 compiled_kernel_vectorcall(
     PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -107,8 +181,11 @@ compiled_kernel_vectorcall(
         if (result == NULL && self->row->widened != NULL && PyErr_Occurred() == NULL) {
             result = compute_widened(self->row, sorted);
         }
-        if (LIKELY(result != NULL) || PyErr_Occurred() != NULL) {
-            return result;
+        if (LIKELY(result != NULL)) {
+            return self->follows == 0 ? result : in_format_of(self, sorted, result);
+        }
+        if (PyErr_Occurred() != NULL) {
+            return NULL;
         }
     }
     return PyObject_Vectorcall(self->reference, args, nargsf, names);
@@ -165,7 +242,7 @@ compiled_kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->row = row;
     self->reference = Py_NewRef(reference);
     self->parameters = parameters_of(row);
-    if (self->parameters == NULL) {
+    if (self->parameters == NULL || read_format(self) < 0) {
         Py_DECREF(self);
         return NULL;
     }

@@ -149,6 +149,7 @@ static PyObject *
 pad(PyObject *const *arguments, int variant)
 {
     PyArrayObject *x = plain_array(arguments[0]);
+    int is_last = x != NULL && is_channels_last(x);
     npy_intp pads[NPY_MAXDIMS], dims[NPY_MAXDIMS], taken[NPY_MAXDIMS];
     npy_intp from_offset = 0, to_offset = 0, befores[NPY_MAXDIMS] = {0};
     int count = read_ints(arguments[1], pads), ndim = x == NULL ? -1 : PyArray_NDIM(x);
@@ -168,7 +169,12 @@ pad(PyObject *const *arguments, int variant)
         from_offset += before * PyArray_STRIDE(x, axis);
         befores[axis] = low > 0 ? low : 0;
     }
+    npy_intp channels = dims[ndim > 1];
+    for (int axis = 1; is_last && axis < ndim; axis++) { /* as memory has them */
+        dims[axis] = axis == ndim - 1 ? channels : dims[axis + 1];
+    }
     PyArrayObject *made = filled(x, arguments[2], dims);
+    made = is_last && made != NULL ? with_channels_second(made) : made;
     for (int axis = 0; made != NULL && axis < ndim; axis++) {
         to_offset += befores[axis] * PyArray_STRIDE(made, axis);
     }
@@ -215,6 +221,31 @@ joins(PyArrayObject *first, PyObject *item, int axis, int is_new)
     return 1;
 }
 
+/* Join images whose channels all come last in memory along an axis: as arrays in C order, whose axes
+ * are as memory has them. NULL as `join`. */
+static PyObject *join(PyObject *const *arguments, int is_new);
+static PyObject *
+join_last(PyObject *list, int axis, int ndim)
+{
+    npy_intp count = PyList_GET_SIZE(list);
+    PyObject *turned = PyList_New(count);
+    for (npy_intp i = 0; turned != NULL && i < count; i++) {
+        PyObject *view =
+            (PyObject *)with_channels_last((PyArrayObject *)PyList_GET_ITEM(list, i));
+        if (view == NULL) {
+            Py_CLEAR(turned);
+            break;
+        }
+        PyList_SET_ITEM(turned, i, view);
+    }
+    PyObject *at = PyLong_FromLong(axis == 0 ? 0 : axis == 1 ? ndim - 1 : axis - 1);
+    PyObject *const arguments[2] = {turned, at};
+    PyObject *made = turned == NULL || at == NULL ? NULL : join(arguments, 0);
+    Py_XDECREF(turned);
+    Py_XDECREF(at);
+    return made == NULL ? NULL : (PyObject *)with_channels_second((PyArrayObject *)made);
+}
+
 static PyObject *
 join(PyObject *const *arguments, int is_new)
 {
@@ -227,6 +258,9 @@ join(PyObject *const *arguments, int is_new)
     if (ndim == 0 || ndim > NPY_MAXDIMS ||
         !read_optional_axis(arguments[1], ndim, &axis)) {
         return NULL;
+    }
+    if (!is_new && are_channels_last(list)) {
+        return join_last(list, axis, ndim);
     }
     npy_intp dims[NPY_MAXDIMS], length = 0, outer = 1, count = PyList_GET_SIZE(list);
     for (npy_intp i = 0; i < count; i++) {

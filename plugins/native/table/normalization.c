@@ -169,6 +169,42 @@ read_images(PyObject *array, image_shape *shape)
     return 1;
 }
 
+/* Take images as `take_operand` does: as rows of channels where these come last. */
+static int
+take_images(
+    operands *taken, PyObject *object, int precision, npy_intp size, int is_last,
+    const void **data)
+{
+    if (!is_last || PyArray_SIZE((PyArrayObject *)object) != size) {
+        return take_operand(taken, object, precision, size, data);
+    }
+    PyArrayObject *rows = in_channels_last(object);
+    int is_taken = rows != NULL && take_operand(taken, (PyObject *)rows, precision, size, data);
+    taken->failed |= rows == NULL;
+    Py_XDECREF(rows);
+    return is_taken;
+}
+
+/* A new array like images, which lies as they do. */
+static PyArrayObject *
+images_like(PyObject *images, int is_last)
+{
+    PyArrayObject *model = (PyArrayObject *)images;
+    return is_last ? new_channels_last(
+                         PyArray_NDIM(model), PyArray_DIMS(model), PyArray_DESCR(model))
+                   : empty_like(images);
+}
+
+/* Let images whose channels come last be rows of channels, which are normalized like columns. */
+static void
+be_rows(image_shape *shape, int is_last)
+{
+    if (is_last) {
+        shape->samples *= shape->pixels;
+        shape->pixels = 1;
+    }
+}
+
 static PyObject *
 batch_norm(PyObject *const *arguments, int variant)
 {
@@ -182,18 +218,20 @@ batch_norm(PyObject *const *arguments, int variant)
         !read_number(arguments[7], &eps)) {
         return NULL;
     }
+    int is_last = is_channels_last_alone((PyArrayObject *)array);
+    be_rows(&shape, is_last);
     npy_intp size = PyArray_SIZE((PyArrayObject *)array), channels = shape.channels;
     operands taken = {0};
     const void *input, *weight, *bias, *running[2];
     results made = {.failed = 1};
-    if (take_operand(&taken, array, precision, size, &input) &&
+    if (take_images(&taken, array, precision, size, is_last, &input) &&
         take_optional(&taken, arguments[1], precision, channels, &weight) &&
         take_optional(&taken, arguments[2], precision, channels, &bias) &&
         take_operand(&taken, arguments[3], precision, channels, &running[0]) &&
         take_operand(&taken, arguments[4], precision, channels, &running[1])) {
         npy_intp saved = training ? channels : 0;
         made.failed = 0;
-        void *to = add_like(&made, array, 1);
+        void *to = add_result(&made, images_like(array, is_last));
         void *mean = add_vector(&made, saved, precision, 1);
         void *rstd = add_vector(&made, saved, precision, 1), *moved[2];
         moved[0] = add_like(&made, arguments[3], 1);
@@ -225,13 +263,15 @@ batch_norm_backward(PyObject *const *arguments, int variant)
         !read_flags(arguments[9], 3, mask)) {
         return NULL;
     }
+    int is_last = is_channels_last((PyArrayObject *)array);
+    be_rows(&shape, is_last);
     npy_intp size = PyArray_SIZE((PyArrayObject *)array), channels = shape.channels;
     operands taken = {0};
     const void *grad, *input, *weight, *mean, *rstd, *running;
     results made = {.failed = 1};
     /* The running statistics are looked at in training too: wrong ones are the reference's. */
-    if (take_operand(&taken, arguments[0], precision, size, &grad) &&
-        take_operand(&taken, array, precision, size, &input) &&
+    if (take_images(&taken, arguments[0], precision, size, is_last, &grad) &&
+        take_images(&taken, array, precision, size, is_last, &input) &&
         take_optional(&taken, arguments[2], precision, channels, &weight) &&
         (arguments[3] == NULL ||
          take_optional(&taken, arguments[3], precision, channels, &running)) &&
@@ -240,7 +280,7 @@ batch_norm_backward(PyObject *const *arguments, int variant)
         take_operand(&taken, arguments[training ? 5 : 3], precision, channels, &mean) &&
         take_operand(&taken, arguments[training ? 6 : 4], precision, channels, &rstd)) {
         made.failed = 0;
-        void *to = add_like(&made, array, mask[0]);
+        void *to = mask[0] ? add_result(&made, images_like(array, is_last)) : add_none(&made);
         void *to_weight = add_vector(&made, channels, precision, mask[1]);
         void *to_bias = add_vector(&made, channels, precision, mask[2]);
         void *workspace = new_workspace(channels * shape.pixels, &made.failed);

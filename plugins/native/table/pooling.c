@@ -188,11 +188,54 @@ kernels_of(const pooling *read)
     return kernels_in_force->pooling->of + read->precision;
 }
 
+/* Whether images are computed where they lie, with their channels last. Adaptive pooling of volumes
+ * gives C order. */
+static int
+stay_channels_last(const pooling *read, PyObject *images)
+{
+    PyArrayObject *array = (PyArrayObject *)images;
+    return PyArray_NDIM(array) == read->ndim + 2 && is_channels_last(array);
+}
+
+/* A new array of a dtype with an element for each window, whose channels come last. */
+static PyArrayObject *
+last_array_of_windows(const pooling *read, PyObject *images, int type)
+{
+    npy_intp shape[NPY_MAXDIMS];
+    int ndim = set_shape(read, images, shape);
+    PyArray_Descr *dtype = PyArray_DescrFromType(type);
+    PyArrayObject *made = new_channels_last(ndim, shape, dtype);
+    Py_DECREF(dtype);
+    return made;
+}
+
 /* ---- maxima ---------------------------------------------------------------------------------- */
 
 static PyObject *
-compute_maxima(const pooling *read, PyObject *images)
+compute_maxima_last(const pooling *read, PyObject *images)
 {
+    PyArrayObject *array = (PyArrayObject *)images, *input = in_channels_last(images);
+    results made = {.failed = input == NULL};
+    void *maxima = add_result(&made, last_array_of_windows(read, images, PyArray_TYPE(array)));
+    void *indices = add_result(&made, last_array_of_windows(read, images, NPY_INT64));
+    if (!made.failed) {
+        npy_intp samples = PyArray_DIM(array, 0), channels = PyArray_DIM(array, 1);
+        const void *from = PyArray_DATA(input);
+        RELEASED(
+            PyArray_SIZE(input), kernels_of(read)->maxima_last(
+                                     maxima, indices, from, samples, channels, &read->windows));
+    }
+    Py_XDECREF(input);
+    return tuple_of(&made);
+}
+
+static PyObject *
+compute_maxima(const pooling *read, PyObject *images, int may_stay)
+{
+    if (may_stay && stay_channels_last(read, images) &&
+        PyArray_SIZE((PyArrayObject *)images) / read->count <= INT32_MAX) {
+        return compute_maxima_last(read, images);
+    }
     PyArrayObject *input = in_c_order(images);
     results made = {.failed = input == NULL};
     void *maxima = add_result(
@@ -216,7 +259,7 @@ max_pool(PyObject *const *arguments, int ndim)
                    read_windows(
                        &read, arguments[1], arguments[2], arguments[3], arguments[4],
                        arguments[5])
-               ? compute_maxima(&read, arguments[0])
+               ? compute_maxima(&read, arguments[0], 1)
                : NULL;
 }
 
@@ -225,17 +268,41 @@ adaptive_max_pool(PyObject *const *arguments, int ndim)
 {
     pooling read;
     return read_images(arguments[0], ndim, &read) && read_number_of_windows(&read, arguments[1])
-               ? compute_maxima(&read, arguments[0])
+               ? compute_maxima(&read, arguments[0], ndim == 2)
                : NULL;
 }
 
 /* ---- averages -------------------------------------------------------------------------------- */
+
+static PyObject *
+compute_averages_last(const pooling *read, PyObject *images, pooling_divisor divisor)
+{
+    PyArrayObject *array = (PyArrayObject *)images, *input = in_channels_last(images);
+    PyArrayObject *made = last_array_of_windows(read, images, PyArray_TYPE(array));
+    if (input != NULL && made != NULL) {
+        npy_intp samples = PyArray_DIM(array, 0), channels = PyArray_DIM(array, 1);
+        void *to = PyArray_DATA(made);
+        const void *from = PyArray_DATA(input);
+        RELEASED(
+            PyArray_SIZE(input), kernels_of(read)->averages_last(
+                                     to, from, samples, channels, &read->windows, divisor));
+    }
+    else {
+        Py_CLEAR(made);
+    }
+    Py_XDECREF(input);
+    return (PyObject *)made;
+}
 
 /* The averages of images; or their gradients, if `gradients` are given. */
 static PyObject *
 compute_averages(
     const pooling *read, PyObject *images, PyObject *gradients, pooling_divisor divisor)
 {
+    if (gradients == NULL && read->ndim == 2 && stay_channels_last(read, images) &&
+        kernels_in_force->pooling->are_small(&read->windows)) {
+        return compute_averages_last(read, images, divisor);
+    }
     PyArrayObject *input = in_c_order(gradients == NULL ? images : gradients);
     PyArrayObject *made =
         gradients == NULL
@@ -323,12 +390,14 @@ adaptive_avg_pool_backward(PyObject *const *arguments, int ndim)
 /* Zeros of a shape, whose last `ndim` axes are images, with values at indices of each image. */
 static PyObject *
 write_at(
-    PyObject *values, PyObject *indices, const npy_intp *shape, int ndim, int adds)
+    PyObject *values, PyObject *indices, const npy_intp *shape, int ndim, int adds, int is_last)
 {
     PyArrayObject *source = (PyArrayObject *)values;
     int all = PyArray_NDIM(source), lead = all - ndim, precision = precision_of(values);
-    PyArrayObject *from = in_c_order(values), *at = in_c_order(indices);
-    PyArrayObject *made = new_array(all, shape, precision);
+    PyArrayObject *from = is_last ? in_channels_last(values) : in_c_order(values);
+    PyArrayObject *at = is_last ? in_channels_last(indices) : in_c_order(indices);
+    PyArrayObject *made = is_last ? new_channels_last(all, shape, PyArray_DESCR(source))
+                                  : new_array(all, shape, precision);
     npy_intp count = 1, size = 1;
     for (int i = 0; i < all; i++) {
         npy_intp *product = i < lead ? &count : &size;
@@ -340,9 +409,18 @@ write_at(
         void *to = PyArray_DATA(made);
         const void *data = PyArray_DATA(from);
         const int64_t *where = PyArray_DATA(at);
-        RELEASED(
-            count * size, is_right = kernels_in_force->pooling->of[precision].write_at(
-                              to, data, where, count, of_image, size, adds));
+        const pooling_kernels_of *kernels = kernels_in_force->pooling->of + precision;
+        if (is_last) {
+            RELEASED(
+                count * size,
+                is_right = kernels->write_at_last(
+                    to, data, where, shape[0], shape[1], of_image, size, adds));
+        }
+        else {
+            RELEASED(
+                count * size,
+                is_right = kernels->write_at(to, data, where, count, of_image, size, adds));
+        }
     }
     Py_XDECREF(from);
     Py_XDECREF(at);
@@ -367,30 +445,32 @@ are_values_at(PyObject *values, PyObject *indices, int ndim)
 }
 
 static PyObject *
-maxima_backward(PyObject *grad, PyObject *images, PyObject *indices, int ndim)
+maxima_backward(PyObject *grad, PyObject *images, PyObject *indices, int ndim, int may_stay)
 {
     pooling read;
     return read_gradients(grad, images, ndim, &read) && are_values_at(grad, indices, ndim)
-               ? write_at(grad, indices, PyArray_DIMS((PyArrayObject *)images), ndim, 1)
+               ? write_at(
+                     grad, indices, PyArray_DIMS((PyArrayObject *)images), ndim, 1,
+                     may_stay && stay_channels_last(&read, images))
                : NULL;
 }
 
 static PyObject *
 max_pool_backward(PyObject *const *arguments, int ndim)
 {
-    return maxima_backward(arguments[0], arguments[1], arguments[7], ndim);
+    return maxima_backward(arguments[0], arguments[1], arguments[7], ndim, 1);
 }
 
 static PyObject *
 adaptive_max_pool_backward(PyObject *const *arguments, int ndim)
 {
-    return maxima_backward(arguments[0], arguments[1], arguments[2], ndim);
+    return maxima_backward(arguments[0], arguments[1], arguments[2], ndim, ndim == 2);
 }
 
 static PyObject *
 fractional_max_pool_backward(PyObject *const *arguments, int ndim)
 {
-    return maxima_backward(arguments[0], arguments[1], arguments[4], ndim);
+    return maxima_backward(arguments[0], arguments[1], arguments[4], ndim, 0);
 }
 
 static PyObject *
@@ -410,7 +490,9 @@ max_unpool(PyObject *const *arguments, int ndim)
     int lead = PyArray_NDIM(values) - ndim;
     memcpy(shape, PyArray_DIMS(values), (size_t)lead * sizeof *shape);
     memcpy(shape + lead, sizes, (size_t)ndim * sizeof *shape);
-    return write_at(arguments[0], arguments[1], shape, ndim, 0);
+    return write_at(
+        arguments[0], arguments[1], shape, ndim, 0,
+        ndim == 2 && lead == 2 && is_channels_last(values));
 }
 
 #define ROW(operator, compute, ndim, ...)                                                         \

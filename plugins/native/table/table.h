@@ -194,11 +194,26 @@ PyArrayObject *in_c_order(PyObject *array);
  * channels last, as PyTorch sees it; those of one element in many dimensions may have several. */
 int is_channels_last(PyArrayObject *array);
 
+/* The same of an array that is not in C order too, or whose elements lie so without gaps: there
+ * strides of axes of one element do not count. */
+int is_channels_last_alone(PyArrayObject *array);
+
+/* Whether the channels of all arrays of a list come last in memory, and not in C order too. */
+int are_channels_last(PyObject *list);
+
 /* The array with its channels as the last axis, in C order and aligned: a new reference. */
 PyArrayObject *in_channels_last(PyObject *array);
 
 /* A new array whose channels come last in memory. */
 PyArrayObject *new_channels_last(int ndim, const npy_intp *shape, PyArray_Descr *dtype);
+
+/* A view with the channels as the last axis; and one with the last axis as the channels, which takes
+ * the reference to the array. */
+PyArrayObject *with_channels_last(PyArrayObject *array);
+PyArrayObject *with_channels_second(PyArrayObject *array);
+
+/* The array, or a copy of it, whose channels come last in memory: a new reference. */
+PyObject *laid_in_channels_last(PyObject *array);
 
 /* Arrays of a call in C order, which are held until `release_operands`. Where `failed`, a function
  * has returned with an exception. */

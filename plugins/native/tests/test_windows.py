@@ -140,7 +140,8 @@ def test_what_does_not_fit_is_left_to_the_reference(change):
 def direct(name: str) -> tuple[Any, Any]:
     """Return a compiled convolution without patches, and its reference."""
     dovetail.ones(1, device="cpu")
-    generic = array_kernel_table(np, CpuArrays()).kernels["convolution"].fn.__self__
+    kernels = array_kernel_table(np, CpuArrays()).kernels
+    generic = kernels["convolution"].fn.__wrapped__.__self__
     methods = {"": "_correlated", ".input": "_spread", ".weight": "_weighed"}
     return (
         _core.CompiledKernel(f"convolution_direct{name}", declined),

@@ -21,7 +21,6 @@ from dovetail_kernel.types import FLOAT
 from ..typing import Array, Namespace
 from .capabilities import Capabilities
 from .geometry.broadcasting import raise_misfit
-from .geometry.memory_layout import channels_last_order, has_channels_last, inverse
 from .namespace_names import with_names
 from .operands import Numbers, Precision
 from .table import Function, KernelTable
@@ -307,15 +306,6 @@ class Family:
         of the operand, which would prevent `view` where PyTorch allows it.
         """
         return self.capabilities.contiguous(result) if result.ndim > 1 else result
-
-    def ordered_like(self, result: Array, images: Array) -> Any:
-        """Return the result of a kernel in the memory format of images: with the channels last, or
-        in C order.
-        """
-        if not has_channels_last(images.shape, self.capabilities.strides(images)):
-            return self.ordered(result)
-        order = channels_last_order(result.ndim)
-        return self.capabilities.contiguous(result.transpose(order)).transpose(inverse(order))
 
     def check_float(self, name: str, array: Array) -> None:
         """Raise an error for arrays of integers and bools.

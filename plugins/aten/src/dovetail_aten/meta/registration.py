@@ -14,6 +14,7 @@ from dovetail_kernel import DispatchKey
 
 from .._generated.policies import DATA_DEPENDENT, META
 from . import copies
+from .result_formats import in_result_format
 from .rules import made_for
 
 __all__ = ["DATA_DEPENDENT", "register"]
@@ -27,7 +28,7 @@ def register() -> None:
         for operator in operators.split():
             base, _, overload = operator.partition(".")
             op = registry.find_or_throw(f"aten::{base}", overload)
-            rule = made_for(op, function, results)
+            rule = in_result_format(operator, made_for(op, function, results))
             place = place_of_definition(op)
             kernel = Kernel(rule, DispatchKey.Meta, convention, place, is_proven=True)
             add_kernel(op.name, overload, kernel, [])

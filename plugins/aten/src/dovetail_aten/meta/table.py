@@ -8,7 +8,7 @@ from typing import Any, Final
 from dovetail_kernel import DTYPES, dtype, get_default_dtype
 
 from ..kernel_support.geometry.broadcasting import elementwise_layout
-from ..kernel_support.geometry.memory_layout import dense_strides_like, image_strides
+from ..kernel_support.geometry.memory_layout import dense_strides_like
 from .meta_array import MetaArray
 
 Rule = Callable[..., Any]
@@ -22,11 +22,6 @@ def like(
 ) -> MetaArray:
     """Return a new contiguous array: of the shape and dtype of `array` unless told otherwise."""
     return MetaArray(array.shape if shape is None else shape, dtype or array.dtype)
-
-
-def images_like(array: MetaArray, shape: Sequence[int]) -> MetaArray:
-    """Return new images of a shape, in the memory format of `array`."""
-    return MetaArray(shape, array.dtype, image_strides(shape, array.shape, array.element_strides))
 
 
 def dense_like(array: MetaArray, dtype: dtype | None = None) -> MetaArray:

@@ -7,30 +7,24 @@ from collections.abc import Sequence
 from dovetail_dispatcher import Operator
 
 from ...meta.meta_array import MetaArray
-from ...meta.table import Rule, images_like, like
+from ...meta.table import Rule, like
 from .kernels.grid_sampling import check_grid_sampler
-from .kernels.upsampling import IN_C_ORDER, check_upsampled, check_upsampled_gradient
+from .kernels.upsampling import check_upsampled, check_upsampled_gradient
 
 
 def upsample(self: MetaArray, output_size: Sequence[int], *details: object) -> MetaArray:
     check_upsampled(self.shape, output_size)
-    return images_like(self, (*self.shape[:2], *output_size))
+    return like(self, (*self.shape[:2], *output_size))
 
 
-def upsample_backward(op: Operator, results: Sequence[str]) -> Rule:
-    """Return the rule of the gradients of resampled images."""
-    made = like if op.base_name in IN_C_ORDER else images_like
-
-    def apply(
-        grad_output: MetaArray,
-        output_size: Sequence[int],
-        input_size: Sequence[int],
-        *details: object,
-    ) -> MetaArray:
-        check_upsampled_gradient(grad_output.shape, output_size, input_size)
-        return made(grad_output, tuple(input_size))
-
-    return apply
+def upsample_backward(
+    grad_output: MetaArray,
+    output_size: Sequence[int],
+    input_size: Sequence[int],
+    *details: object,
+) -> MetaArray:
+    check_upsampled_gradient(grad_output.shape, output_size, input_size)
+    return like(grad_output, tuple(input_size))
 
 
 def grid_sampler(op: Operator, results: Sequence[str]) -> Rule:

@@ -87,17 +87,6 @@ def has_channels_last(shape: Sequence[int], strides: Sequence[int]) -> bool:
     return True
 
 
-def image_strides(
-    shape: Sequence[int], images: Sequence[int], strides: Sequence[int]
-) -> tuple[int, ...]:
-    """Return the strides of a result of a shape that keeps the memory format of images, given
-    their shape and strides.
-    """
-    if has_channels_last(images, strides):
-        return strides_in_order(shape, channels_last_order(len(shape)))
-    return contiguous_strides(shape)
-
-
 def channels_last_order(ndim: int) -> tuple[int, ...]:
     """Return the order of dimensions in memory, of which that of the channels is last."""
     return (0, *range(2, ndim), 1)

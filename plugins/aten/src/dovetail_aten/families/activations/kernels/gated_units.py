@@ -67,7 +67,7 @@ class GatedUnits(Choosing):
         arXiv:1612.08083).
         """
         _, value, sigmoid = self._halves("glu_cpu", x, dim)
-        return self.ordered(self.xp.multiply(value, sigmoid))
+        return self.xp.multiply(value, sigmoid)
 
     @operator("glu_backward")
     @widened
@@ -79,7 +79,8 @@ class GatedUnits(Choosing):
         axis, value, sigmoid = self._halves("glu_backward_cpu", x, dim)
         to_value = xp.multiply(grad_output, sigmoid)
         slope = xp.multiply(value, xp.subtract(self._ones[x.dtype], sigmoid))
-        return xp.concatenate([to_value, xp.multiply(to_value, slope)], axis=axis)
+        both = [to_value, xp.multiply(to_value, slope)]
+        return self.ordered(xp.concatenate(both, axis=axis))
 
 
 def check_glu(shape: Sequence[int], dim: int) -> int:

@@ -7,7 +7,7 @@ one text computes all of them, and its transpose their gradients.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from dovetail_kernel import float32, float64, uint8
 
@@ -15,16 +15,6 @@ from ....kernel_support.dims import check_size
 from ....kernel_support.family import operator, widened
 from ....typing import Array
 from .resampling_taps import ResamplingTaps, Taps, TapsOf, cubic_around, tent
-
-IN_C_ORDER: Final = frozenset(
-    (
-        "upsample_nearest3d_backward",
-        "_upsample_nearest_exact3d_backward",
-        "upsample_bicubic2d_backward",
-        "_upsample_bicubic2d_aa_backward",
-    )
-)
-"""Operators whose results are in C order whatever the memory format of the gradients given."""
 
 
 class Upsampling(ResamplingTaps):
@@ -91,7 +81,7 @@ class Upsampling(ResamplingTaps):
     ) -> Any:
         """Return the gradient of `nearest`."""
         taps = self.nearest_taps(scales, 0.0)
-        return self._spread(grad_output, output_size, input_size, taps, grad_output.ndim < 5)
+        return self._spread(grad_output, output_size, input_size, taps)
 
     @operator(
         "_upsample_nearest_exact1d_backward",
@@ -107,7 +97,7 @@ class Upsampling(ResamplingTaps):
     ) -> Any:
         """Return the gradient of `nearest_exact`."""
         taps = self.nearest_taps(scales, 0.5)
-        return self._spread(grad_output, output_size, input_size, taps, grad_output.ndim < 5)
+        return self._spread(grad_output, output_size, input_size, taps)
 
     @operator(
         "upsample_linear1d_backward",
@@ -138,7 +128,7 @@ class Upsampling(ResamplingTaps):
     ) -> Any:
         """Return the gradient of `bicubic`."""
         return self._spread(
-            grad_output, output_size, input_size, self.cubic_taps(align_corners, scales), False
+            grad_output, output_size, input_size, self.cubic_taps(align_corners, scales)
         )
 
     @operator("_upsample_bilinear2d_aa_backward")
@@ -167,7 +157,7 @@ class Upsampling(ResamplingTaps):
         """Return the gradient of `bicubic_antialiased`."""
         self._refuse_halves(grad_output)
         taps = self.antialiased_taps(align_corners, scales, 2, cubic_around)
-        return self._spread(grad_output, output_size, input_size, taps, False)
+        return self._spread(grad_output, output_size, input_size, taps)
 
     # -- sums of taps ------------------------------------------------------------------------------
 
@@ -203,12 +193,11 @@ class Upsampling(ResamplingTaps):
     def _resampled(self, x: Array, output_size: Sequence[int], taps: TapsOf) -> Any:
         """Return the image with the taps summed along each dimension, the last first."""
         check_upsampled(x.shape, output_size)
-        images = x
         for place in reversed(range(len(output_size))):
             axis = x.ndim - len(output_size) + place
             chosen = taps(place, x.shape[axis], output_size[place], self._wide(x))
             x = self._summed(x, axis, chosen)
-        return self.ordered_like(x, images)
+        return self.ordered(x)
 
     def _summed(self, x: Array, axis: int, taps: Taps) -> Any:
         xp = self.xp
@@ -228,14 +217,10 @@ class Upsampling(ResamplingTaps):
         output_size: Sequence[int],
         input_size: Sequence[int],
         taps: TapsOf,
-        keeps_format: bool = True,
     ) -> Any:
-        """Return what every element of the image gets back from the places that took it, in the
-        memory format of these or in C order.
-        """
+        """Return what every element of the image gets back from the places that took it."""
         self.check_float("upsample_backward", grad)
         check_upsampled_gradient(grad.shape, output_size, input_size)
-        images = grad
         for place in range(len(output_size)):
             axis = place + 2
             chosen = taps(place, input_size[axis], grad.shape[axis], self._wide(grad))
@@ -248,7 +233,7 @@ class Upsampling(ResamplingTaps):
                     part = self.xp.multiply(grad, weight)
                 made = self.capabilities.index_add(made, axis, index, part)
             grad = made
-        return self.ordered_like(grad, images) if keeps_format else self.ordered(grad)
+        return self.ordered(grad)
 
     def _along(self, weight: Array, axis: int, x: Array) -> Any:
         """Return weights of one dimension in the shape that meets that dimension of `x`."""
