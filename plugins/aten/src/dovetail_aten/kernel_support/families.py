@@ -21,7 +21,7 @@ from .complete_namespace import Missing
 from .family import Family
 from .namespace_functions import define_namespace_functions
 from .namespace_names import with_names
-from .result_formats import in_result_format
+from .result_formats import in_order_of_operands, in_result_format
 from .table import ArrayKernel, Function, KernelTable
 
 Define = Callable[[Any, KernelTable, Capabilities], None]
@@ -206,6 +206,7 @@ def _load(
     family_class(family)(xp, capabilities, table).define_in(made)
     for name, kernel in made.kernels.items():
         kernel.fn = in_result_format(name, kernel.fn, xp, capabilities)
+        kernel.fn = in_order_of_operands(name, kernel.fn, capabilities)
         if compiled is not None and (fn := compiled(name, kernel.fn)) is not kernel.fn:
             kernel.fn = fn
             if kernel.fast_path is not kernel.out_function:  # only the namespace's are faster

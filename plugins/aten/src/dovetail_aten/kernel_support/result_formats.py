@@ -12,7 +12,7 @@ from dovetail_kernel import float32
 
 from ..typing import Array, Namespace
 from .capabilities import Capabilities
-from .geometry.broadcasting import Geometry
+from .geometry.broadcasting import Geometry, elementwise_layout
 from .geometry.memory_layout import channels_last_order, has_channels_last, has_order, inverse
 from .table import Function
 
@@ -203,4 +203,40 @@ def in_result_format(
         masks = sum([1 << place for place in rule.follows]), sum([1 << n for n in rule.ndims])
         details = (*masks, rule.results, rule.in_c_order)
         setattr(compute, "result_format", details)  # noqa: B010  (as in family.py)
+    return compute
+
+
+IN_ORDER_OF_OPERANDS: Final = frozenset(
+    (
+        *("add.Tensor", "sub.Tensor", "rsub.Tensor", "remainder.Tensor", "addcmul", "addcdiv"),
+        *("elu_backward", "gelu_backward", "hardshrink_backward", "hardsigmoid_backward"),
+        *("hardswish_backward", "hardtanh_backward", "leaky_relu_backward", "mish_backward"),
+        *("log_sigmoid_backward", "sigmoid_backward", "silu_backward", "softplus_backward"),
+        *("softshrink_backward", "tanh_backward", "threshold_backward"),
+    )
+)
+"""Elementwise operators whose kernels compute a part from some operands alone, in the order in
+memory of these.
+"""
+
+
+def in_order_of_operands(name: str, kernel: Function, capabilities: Capabilities) -> Function:
+    """Return a kernel of `IN_ORDER_OF_OPERANDS` whose result lies in memory as if it was computed
+    in one loop over all operands; any other kernel as it is.
+    """
+    if name not in IN_ORDER_OF_OPERANDS:
+        return kernel
+
+    @wraps(kernel)
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        made = kernel(*args, **kwargs)
+        operands = [
+            (each.shape, capabilities.strides(each)) for each in args if hasattr(each, "ndim")
+        ]
+        shape, strides = elementwise_layout(operands, first_decides=False)
+        order = sorted(range(len(shape)), key=lambda dim: -strides[dim])
+        if has_order(shape, capabilities.strides(made), order):
+            return made
+        return capabilities.contiguous(made.transpose(order)).transpose(inverse(order))
+
     return compute
