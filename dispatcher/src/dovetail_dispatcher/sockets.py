@@ -263,12 +263,10 @@ if TYPE_CHECKING:
             """Give the text of an entry its docstring, and return it; None if it has none."""
 
     class EntryDescriber(Protocol):
-        def __call__(
-            self, function: Any, /
-        ) -> EntryForm | EntryChooser | str | list[Callable[..., Any]] | None:
+        def __call__(self, function: Any, /) -> EntryForm | EntryChooser | str | list[Any] | None:
             """Return the form of an entry, a function that chooses another, the name of an
-            attribute of tensors, or functions by which an entry indexes or makes instances of
-            subclasses; None if all calls are those of its text.
+            attribute of tensors, or the parts by which an entry indexes, makes instances of
+            subclasses, or casts; None if all calls are those of its text.
             """
 
     class EntryChooser(Protocol):

@@ -164,6 +164,18 @@ handler_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObj
     return left(self->state, call_function(self, args, nargsf, names));
 }
 
+static PyObject *
+cast_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Entry *self = (Entry *)object;
+    PyObject *result =
+        call_cast(self->state, self->choose, args, PyVectorcall_NARGS(nargsf), names);
+    if (LIKELY(result != NULL) || PyErr_Occurred() != NULL) {
+        return left(self->state, result);
+    }
+    return left(self->state, call_function(self, args, nargsf, names));
+}
+
 /* ---- choices --------------------------------------------------------------------------------- */
 
 /* Whether two calls give the same keywords. Each place of a program has a tuple of its own. */
@@ -279,9 +291,9 @@ choice_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObje
 
 /* ---- the first call -------------------------------------------------------------------------- */
 
-/* Become what a description says: a tuple (form), the number of an attribute, a list of functions
- * (those of indices, of subclasses, of the handler of plain tensors), a function that chooses, or
- * None. */
+/* Become what a description says: a tuple (form), the number of an attribute, a list of parts (of
+ * indices, of subclasses, of the handler of plain tensors, of a kernel of autocast), a function that
+ * chooses, or None. */
 static int
 become(Entry *self, PyObject *description)
 {
@@ -318,6 +330,9 @@ become(Entry *self, PyObject *description)
             return 0;
         case HANDLER_FUNCTIONS:
             self->vectorcall = handler_vectorcall;
+            return 0;
+        case CAST_PARTS:
+            self->vectorcall = cast_vectorcall;
             return 0;
         case READING_OPERATORS:
         case WRITING_OPERATORS:

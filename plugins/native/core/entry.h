@@ -132,6 +132,21 @@ enum { HANDLER_UNWRAPPED, HANDLER_CONVERT, HANDLER_ALIAS, HANDLER_FUNCTIONS, HAN
 PyObject *handle_as_plain(
     const module_state *state, PyObject *functions, PyObject *const *args);
 
+/* autocast.c. The call of an operator on tensors that are cast first, by the parts of a kernel of
+ * autocast; NULL as `read_attribute`, before anything was called. */
+enum {
+    CAST_CONVERT,  /* called with a tensor and a dtype */
+    CAST_CALLED,   /* the operator */
+    CAST_STATE,    /* the state without autocast, by the one in force */
+    CAST_WANTED,   /* the dtype; None for that of the innermost autocast */
+    CAST_DTYPES,   /* variable of a dict of these, by device type */
+    CAST_DEVICE,   /* the device type */
+    CAST_ELIGIBLE, /* bits of the dtypes that are cast */
+    CAST_PARTS,
+};
+PyObject *call_cast(const module_state *state, PyObject *parts, PyObject *const *args,
+                    Py_ssize_t given, PyObject *names);
+
 /* accessors.c. The value; NULL without an exception for what the Python function has to say. */
 PyObject *read_attribute(
     const module_state *state, accessor which, PyObject *const *args, Py_ssize_t count);

@@ -45,7 +45,8 @@
     X(UNLESS_SHARED, 0, 0) \
     /* to target if the version of counter a is b */ \
     X(UNLESS_WRITTEN, 0, 0) \
-    /* write array b into the memory of tensor a, and go to target if that was done */ \
+    /* write array b into the memory of tensor a, and go to target if that was done; flags: a is \
+     * given as `out=`, beside the operands */ \
     X(UNLESS_STORED, 0, 0) \
     /* a: the item of dict objects[0] by those of bits that the signatures of all operands have; to \
      * target if these differ, or there is none */ \

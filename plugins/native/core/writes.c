@@ -1,7 +1,8 @@
 /* The instruction UNLESS_STORED: an array written into the memory of a tensor.
  *
  * Arrays of one dtype of NumPy's own, of one shape or of one element. All others, and memory that
- * takes no writes, are left to the call that follows. */
+ * takes no writes, are left to the call that follows; of tensors given as `out=` also those that may
+ * share memory with an operand, have another shape, or were made in inference mode. */
 #include "route.h"
 #include "slots.h"
 
@@ -61,6 +62,30 @@ store_array(PyArrayObject *to, PyArrayObject *from)
     return 1;
 }
 
+/* Whether the result `from` may be written to a tensor of `out=` without a check: nothing shares its
+ * memory, as far as is known. Return -1 with an exception. */
+static int
+is_plain_out(const module_state *state, PyObject *const *registers, const instruction *in,
+             PyObject *tensor, PyArrayObject *to, PyArrayObject *from)
+{
+    if (SLOT(tensor, state->tensor_storage) != Py_None || !PyArray_SAMESHAPE(to, from)) {
+        return 0;
+    }
+    for (int i = 0; i < in->operand_count; i++) {
+        PyObject *read = operand_value(state, registers, &in->operands[i]);
+        if (read == NULL) {
+            return -1;
+        }
+        int is_other = read != tensor && !PyList_CheckExact(read) && !PyTuple_CheckExact(read);
+        Py_DECREF(read);
+        if (!is_other) {
+            return 0;
+        }
+    }
+    PyObject *signature = stored(tensor, state->tensor_signature);
+    return signature == NULL ? -1 : has_bits(signature, state->normal_bit);
+}
+
 int
 is_left_to_store(const module_state *state, PyObject *const *registers, const instruction *in)
 {
@@ -71,6 +96,13 @@ is_left_to_store(const module_state *state, PyObject *const *registers, const in
     }
     if (!PyArray_CheckExact(to) || !PyArray_CheckExact(from)) {
         return 1;
+    }
+    if (in->flags) {
+        int is_plain = is_plain_out(
+            state, registers, in, tensor, (PyArrayObject *)to, (PyArrayObject *)from);
+        if (is_plain <= 0) {
+            return is_plain < 0 ? -1 : 1;
+        }
     }
     Py_INCREF(to); /* other threads may run while the lock is released */
     int stored = store_array((PyArrayObject *)to, (PyArrayObject *)from);

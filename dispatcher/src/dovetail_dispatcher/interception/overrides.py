@@ -134,7 +134,7 @@ def call_overrides(
 
 
 def refuse_override(
-    function: Callable[..., Any], mode: object, overloaded: Sequence[object]
+    function: Callable[..., object], mode: object, overloaded: Sequence[object]
 ) -> NoReturn:
     """Raise the TypeError of a call of `function` for which the innermost function mode, None
     without one, and all arguments that override it returned NotImplemented.

@@ -29,7 +29,9 @@ from dovetail_kernel import (
     warn_user,
 )
 from dovetail_kernel.keys import STATE, Transition
+from dovetail_kernel.types import BY_BIT
 
+from ..sockets import COMPILED_ENTRY
 from ..table.base_operators import base_operator
 from ..table.operator import Operator
 
@@ -245,8 +247,16 @@ def casting_kernel(op: Operator, device_type: str, wanted: dtype | None) -> Call
                     values[position] = args[position]
         return without_autocast(op, device_type, *values, **named)
 
+    def parts(text: Callable[..., object]) -> list[Any] | None:
+        if device_type != "cpu" or op.schema.is_mutable:
+            return None
+        without = _switch(autocast_key(device_type), False)
+        eligible = sum([bit for bit, each in BY_BIT.items() if _is_cast(each)])
+        convert, called = base_operator("convert").op, op.handle.op
+        return [convert, called, without, wanted, _dtypes, device_type, eligible]
+
     kernel.__qualname__ = f"autocast of {op.qualified_name}"
-    return kernel
+    return COMPILED_ENTRY.plug(kernel, parts)
 
 
 def checked_cast(
@@ -287,9 +297,12 @@ def is_eligible(value: object, device_type: str) -> bool:
     return (
         isinstance(value, TensorBase)
         and value._backend.name == device_type
-        and value.dtype.is_floating_point
-        and value.dtype is not float64
+        and _is_cast(value.dtype)
     )
+
+
+def _is_cast(own: dtype) -> bool:
+    return own.is_floating_point and own is not float64
 
 
 def cast_value(value: Any, device_type: str, wanted: dtype) -> Any:

@@ -31,7 +31,7 @@ EntrySource = (
         object,
     ]
     | Callable[[tuple[Any, ...], dict[str, Any]], Callable[..., Any] | None]
-    | list[Callable[..., Any]]
+    | list[Any]
     | int
     | None
 )

@@ -299,10 +299,16 @@ def _write_out(step: WriteOut, to: Assembler) -> None:
     refuses = to.constant(step.refuses)
     if len(step.outs) > 1:
         to.call(write_outs, [to.constant(len(step.outs)), refuses, *values])
-    elif step.refuses:
-        to.call(write_out, [*values[:2], refuses, *values[2:]])
-    else:
-        to.call(write_out, values)
+        return
+    stored = to.emit(
+        "UNLESS_STORED",
+        to.register(step.outs[0]),
+        to.register(step.arrays[0]),
+        flags=1,
+        operands=values[2:],
+    )
+    to.call(write_out, [*values[:2], refuses, *values[2:]] if step.refuses else values)
+    to.land(stored)
 
 
 def _count_write(step: CountWrite, to: Assembler) -> None:

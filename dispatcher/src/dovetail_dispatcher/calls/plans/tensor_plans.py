@@ -169,7 +169,8 @@ def takes_all_arguments(kernel: Kernel, schema: FunctionSchema) -> bool:
         return False
     names = list(parameters)
     if any([p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()]):
-        return kernel.is_our_own  # it hands on what it is given, by the schema's order and names
+        # It hands on what it is given, by the schema's order and names.
+        return kernel.is_our_own or not any([a.has_default_value() for a in schema.arguments])
     positional = [a for a in schema.arguments if not a.kwarg_only]
     offset = 1 if kernel.with_keyset else 0
     if len(names) < offset + len(schema.arguments):
