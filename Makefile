@@ -56,7 +56,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes test side by side: threads of BLAS and of PyTorch would only wait for each other.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help install demo test test-pure test-sanitized test-mutations test-operators test-backend parity check bench bench-suite bench-compare bench-sweep bench-others codegen dist clean install-dispatcher install-noautograd
+.PHONY: help install demo test test-pure test-sanitized test-mutations coverage-rooms test-operators test-backend parity check bench bench-suite bench-compare bench-sweep bench-others codegen dist clean install-dispatcher install-noautograd
 .PHONY: cuda-emulator test-cuda-emulated test-cuda-emulated-whole test-cuda bench-cuda
 
 help:
@@ -66,6 +66,7 @@ help:
 	@echo "make test-pure            a part of the tests without compiled code"
 	@echo "make test-sanitized       a part of the tests with the compiled core under ASan and UBSan (SANITIZED_TESTS=all)"
 	@echo "make test-mutations       change the code where a test noticed it before: it has to notice again (MINUTES=2)"
+	@echo "make coverage-rooms       branch coverage of kernel and dispatcher by their own tests (ROOMS=plugins/autograd)"
 	@echo "make test-backend BACKEND=loopback   what any backend can run, on that one (jax, strict, dask, cuda):"
 	@echo "                          a fortieth, which is said at the end; TESTS=2/40 for that one, TESTS=all for all,"
 	@echo "                          SAMPLES=1/8 for an eighth of each operator's samples"
@@ -118,7 +119,7 @@ $(STAMPS)/native: $(STAMPS)/install $(wildcard $(addprefix plugins/native/,core/
 	@touch $@
 
 # One stamp per group of [dependency-groups] in pyproject.toml.
-$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/interop $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml | $(STAMPS)/native $(STAMPS)/docstrings
+$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/interop $(STAMPS)/oracle $(STAMPS)/coverage: $(STAMPS)/%: $(STAMPS)/install pyproject.toml | $(STAMPS)/native $(STAMPS)/docstrings
 	$(PY) tools/dependency_group.py $* > $(STAMPS)/$*.txt
 	$(PY) $(PIP_INSTALL) -r $(STAMPS)/$*.txt
 	@touch $@
@@ -170,6 +171,16 @@ test-sanitized: $(TEST_STAMPS)
 MINUTES ?= 2
 test-mutations: $(TEST_STAMPS)
 	@$(PY) tools/mutations.py replay --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+# Without compiled code, in place of which the text in Python runs.
+ROOMS ?= kernel dispatcher
+coverage-rooms: $(TEST_STAMPS) $(STAMPS)/coverage
+	@mkdir -p build
+	@for room in $(ROOMS); do \
+	  export DOVETAIL_NATIVE=0 COVERAGE_FILE=build/coverage-$$(basename $$room); \
+	  $(PY) -m coverage run --branch --source=$$room/src -m pytest -q $$room/tests && \
+	  $(PY) -m coverage report --show-missing --skip-covered || exit 1; \
+	done
 
 test-operators: $(TEST_STAMPS)
 	@$(PYTEST) --operators all $$(grep -lrE 'mark\.(operators|op_infos)\(' tests examples --include='test_*.py')

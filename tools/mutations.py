@@ -295,16 +295,23 @@ def noticed_by(copy: Copy, place: Place, reached: dict[tuple[str, int], list[str
     first, last = place.lines
     lines = [reached.get((place.file, line), []) for line in range(first, last + 1)]
     reaching = {test for each in lines for test in each}
-    tests = [copy.tests] if copy.tests in reaching else sorted(reaching)
-    while tests:
-        # By pieces: a change that many tests reach is mostly noticed by the first of them.
-        piece, tests = tests[:40], tests[40:]
+    # By pieces: a change that many tests reach is mostly noticed by the first of them.
+    pieces = batched(sorted(reaching - {copy.tests}), 40)
+    if copy.tests in reaching:
+        files = sorted((ROOT / copy.tests).rglob("test_*.py"))
+        pieces += batched([each.relative_to(ROOT).as_posix() for each in files], 6)
+    for piece in pieces:
         passed, failed = copy.passes(place, piece)
         if passed:
             continue
         if failed and not copy.passes(place, [failed])[0] and copy.passes(None, [failed])[0]:
             return failed
     return None
+
+
+def batched(tests: list[str], size: int) -> list[list[str]]:
+    """Return tests in groups of a size."""
+    return [tests[begin : begin + size] for begin in range(0, len(tests), size)]
 
 
 def replay(seed: int, minutes: float) -> None:

@@ -26,6 +26,13 @@ def test_a_close_word_is_suggested_whatever_its_case() -> None:
 
 def test_a_far_word_suggests_nothing() -> None:
     assert did_you_mean("zebra", ["cpu", "cuda"]) == ""
+    assert did_you_mean("zebra", ["", "cuda"]) == ""
+
+
+@pytest.mark.parametrize(("word", "meant"), [("GPU", "CUDA"), ("nvidia", "CUDA"), ("host", "cpu")])
+def test_a_word_from_elsewhere_suggests_the_one_here(word: str, meant: str) -> None:
+    assert did_you_mean(word, ["", "cpu", "CUDA"]) == f" Did you mean {meant!r}?"
+    assert did_you_mean(word, ["meta"]) == ""
 
 
 def test_plugin_errors_are_runtime_errors() -> None:

@@ -95,9 +95,9 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     from difflib import get_close_matches  # only errors need it
 
     by_lower = {candidate.lower(): candidate for candidate in candidates if candidate != word}
-    elsewhere = by_lower.get(_ELSEWHERE.get(word.lower(), ""))
-    if elsewhere is not None:
-        return f" Did you mean {elsewhere!r}?"
+    elsewhere = _ELSEWHERE.get(word.lower())
+    if elsewhere in by_lower:
+        return f" Did you mean {by_lower[elsewhere]!r}?"
     matches = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return f" Did you mean {by_lower[matches[0]]!r}?" if matches else ""
 

@@ -76,6 +76,8 @@ def _ints(size: int | None, value: object) -> Any:
             raise CastError("a tensor of several elements is not a list of ints: use tolist()")
         single: Any = value
         value = single.item()
+    elif getattr(value, "ndim", 0) and not isinstance(value, TensorBase):
+        raise CastError("an array that has dimensions is not a list of ints: use tolist()")
     if isinstance(value, TensorBase) or hasattr(value, "__index__"):
         _check_int(value)
         return [int(value)] * (size or 1)
