@@ -8,7 +8,15 @@ from collections.abc import Callable
 
 import pytest
 
-from dovetail_dispatcher import Explanation, Library, custom_op, explain, ops
+from dovetail_dispatcher import (
+    Explanation,
+    FunctionExplanation,
+    Library,
+    custom_op,
+    explain,
+    ops,
+)
+from dovetail_dispatcher.sockets import BASE_OPERATORS, BaseOperators
 from dovetail_kernel import AutoDispatchBelowAutograd, TensorBase
 
 Libraries = Callable[..., Library]
@@ -130,3 +138,118 @@ def test_an_unknown_operator_and_a_call_that_does_not_fit_are_errors(
         explain("ee::ff", tensor())
     with pytest.raises(RuntimeError, match="missing value for argument 'x'"):
         explain("ee::f")
+
+
+# -- calls inside ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def composite(lib: Library, base: Library) -> Library:
+    """Operators made of ``ee::double``, whose kernel without data is another one."""
+    lib.define("double(Tensor x, *, int n=2) -> Tensor")
+    lib.array_impl("double", lambda x, *, n: x * x.dtype.type(n), "CPU")
+    lib.impl("double", lambda x, n: ops.small.clone(x), "Meta")
+    lib.define("four(Tensor x) -> Tensor")
+    lib.impl("four", lambda x: ops.ee.double(ops.ee.double(x), n=2), "CompositeImplicitAutograd")
+    lib.define("eight(Tensor[] xs) -> Tensor")
+    lib.impl(
+        "eight", lambda xs: ops.ee.double(ops.ee.four(xs[0]), n=3), "CompositeImplicitAutograd"
+    )
+    lib.define("fails(Tensor x) -> Tensor")
+    lib.impl("fails", lambda x: ops.ee.double(x).array.nowhere, "CompositeImplicitAutograd")
+    return lib
+
+
+def test_a_composite_is_explained_by_what_it_calls_on_the_device_of_its_tensors(
+    composite: Library, tensor: Tensors
+) -> None:
+    e = explain(ops.ee.eight, [tensor([1.0, 2.0])])
+    assert [call.decision.operator for call in e.calls] == ["ee::four", "ee::double"]
+    assert [call.decision.operator for call in e.calls[0].walk()] == [
+        *("ee::four", "ee::double", "ee::double"),
+    ]
+    double = e.calls[1]
+    last = double.decision.chain[-1]
+    assert (last.key, last.convention) == ("CPU", "array")
+    assert double.text.startswith("ee::double(float32[2], n=3)") and not double.is_redispatch
+    assert e.unknown is None and not e.records_graph
+    assert [(a.name, a.keys != ()) for a in e.arguments] == [("xs[0]", True)]
+    lines = str(e).splitlines()
+    assert any(line.startswith("│  ├─ ee::four(float32[2])") for line in lines)
+    assert any(line.startswith("│  │  └─ ee::double(float32[2])") for line in lines)
+    assert any(line.startswith("│  └─ ee::double(float32[2], n=3)") for line in lines)
+    assert "└─ defined at " in str(e) or "├─ defined at " in str(e)
+
+
+def test_a_function_is_explained_by_the_operators_that_it_calls(
+    composite: Library, tensor: Tensors
+) -> None:
+    def program(x: TensorBase, times: int) -> TensorBase:
+        for _ in range(times):
+            x = ops.ee.double(x)
+        return x
+
+    e = explain(program, tensor([1.0]), times=2)
+    assert isinstance(e, FunctionExplanation)
+    assert e.function.endswith("program") and e.source.startswith(f"{__file__}:")
+    assert [call.decision.operator for call in e.calls] == ["ee::double"] * 2
+    assert e.unknown is None and not e.records_graph
+    lines = str(e).splitlines()
+    assert lines[0] == e.function and "├─ a graph is not recorded" in lines
+    assert "   └─ ee::double(float32[1]) → float32[1]" in lines
+    assert "   no operator" in str(explain(lambda x: x, tensor())).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "unknown"),
+    [
+        (lambda x: ops.ee.double(x).array.nowhere, 1, "without data it raises "),
+        (lambda: None, 0, "no argument is a tensor, and none chooses a device"),
+        (lambda x, y: None, 2, "the tensors are on several devices: cpu, meta"),
+    ],
+)
+def test_what_is_not_known_of_a_function_is_said(
+    composite: Library, tensor: Tensors, function: object, arguments: int, unknown: str
+) -> None:
+    given = [tensor([1.0]), tensor([1.0], device="meta")][:arguments]
+    e = explain(function, *given)
+    assert e.unknown is not None and e.unknown.startswith(unknown)
+    assert f"└─ not known: {unknown}" in str(e)
+    if arguments == 1:
+        assert "graph recording: depends on the data" in str(e)
+
+
+def test_a_function_that_takes_a_device_runs_without_tensors(composite: Library) -> None:
+    given: list[object] = []
+
+    def make(device: object = None) -> None:
+        given.append(device)
+
+    assert explain(make).unknown is None
+    assert explain(make, device="cpu:0").unknown is None
+    assert given == ["meta", "meta"]
+
+
+def test_a_composite_that_fails_without_data_says_so(composite: Library, tensor: Tensors) -> None:
+    e = explain(ops.ee.fails, tensor([1.0]))
+    assert e.unknown is not None and "without data it raises" in e.unknown
+    assert [call.decision.operator for call in e.calls] == ["ee::double"]
+
+
+def test_without_a_base_library_nothing_is_called(
+    lib: Library, tensor: Tensors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BASE_OPERATORS, "plug", BaseOperators())
+    e = explain(lambda x: x, tensor())
+    assert e.unknown is not None and "install dovetail-aten" in e.unknown
+
+
+def test_names_without_overload_and_what_is_no_operator(lib: Library, tensor: Tensors) -> None:
+    lib.define("f.two(Tensor x, Tensor y) -> Tensor")
+    lib.define("g.only(Tensor x) -> Tensor")
+    x = tensor([1.0, 2.0])
+    assert explain("ee::f", x).operator == "ee::f"
+    assert explain("ee::f", x, x).operator == "ee::f.two"
+    assert explain("ee::g", x).operator == explain("ee::g.only", x).operator == "ee::g.only"
+    with pytest.raises(TypeError, match=r"explain\(\) takes an operator, its name or a function"):
+        explain(3)
