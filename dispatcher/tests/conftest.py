@@ -4,7 +4,7 @@ test.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -51,6 +51,19 @@ class NumPyArrays(ArrayBackend):
 
     def data_ptr(self, array: Any) -> int:
         return int(array.__array_interface__["data"][0])
+
+    def as_view(
+        self,
+        memory: Any,
+        native_dtype: Any,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        offset: int,
+    ) -> Any:
+        return np.ndarray(shape, native_dtype, memory, offset, strides)
+
+    def owns_memory(self, memory: Any) -> bool:
+        return bool(memory.flags.owndata)
 
     def may_overlap(self, a: Any, b: Any) -> bool:
         return bool(np.shares_memory(a, b))
