@@ -1,4 +1,4 @@
-"""A base library of a dozen operators over NumPy, for testing autograd where the real one is not
+"""A base library of few operators over NumPy, for testing autograd where the real one is not
 installed.
 """
 
@@ -10,10 +10,11 @@ import math
 from typing import Any
 
 import numpy as np
+import small_views
 
 from dovetail_dispatcher import Library, ops
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.derivative_formula import Formula, Saved
+from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_dispatcher.table.updates.rule_registration import set_derivative_formulas
 from dovetail_kernel import DTYPES, ArrayBackend, TensorBase, backend, wrap
 
@@ -76,13 +77,13 @@ def _mul(node: Any, k: Any, edges: Any, grad: Any) -> Any:
         version = other._counter
         if version is not None and version.value != node._other_version:
             node.unpack_other()
-        grad_self = k.mul(grad, other.array)
+        grad_self = k.mul(grad, other.array.conj())
     if other_edge is not None:
         self = node._self
         version = self._counter
         if version is not None and version.value != node._self_version:
             node.unpack_self()
-        grad_other = k.mul(grad, self.array)
+        grad_other = k.mul(grad, self.array.conj())
     return grad_self, grad_other
 
 
@@ -90,8 +91,8 @@ def _mul_tensors(node: Any, grad: Any) -> Any:
     self_edge, other_edge = node.next_edges
     mul = ops.aten.mul.Tensor
     return (
-        None if self_edge is None else mul(grad, node.unpack_other()),
-        None if other_edge is None else mul(grad, node.unpack_self()),
+        None if self_edge is None else mul(grad, ops.aten.conj.default(node.unpack_other())),
+        None if other_edge is None else mul(grad, ops.aten.conj.default(node.unpack_self())),
     )
 
 
@@ -103,19 +104,16 @@ def _exp(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 
 def _select_tensors(node: Any, grad: Any) -> Any:
-    result = wrap(np.zeros(node._self_sym_sizes, grad.array.dtype), grad._backend)
-    index = [slice(None)] * len(node._self_sym_sizes)
-    index[node._dim] = node._index
-    result.array[tuple(index)] = grad.array
+    result = small_views.zeros_for(grad, node._self_sym_sizes)
+    ops.aten.copy_.default(ops.aten.select.int(result, node._dim, node._index), grad)
     return (result,)
 
 
 def _unbind_tensors(node: Any, *grads: Any) -> Any:
-    result = wrap(np.zeros(node._self_sym_sizes, np.float32), backend("cpu"))
-    for index, grad in enumerate(grads):
-        if grad is not None:
-            result.array[index] = grad.array
-    return (result,)
+    model = next(iter([grad for grad in grads if grad is not None]))
+    zeros = small_views.zeros_for(model, model.array.shape)
+    defined = [zeros if grad is None else grad for grad in grads]
+    return (ops.aten.stack.default(defined, node._dim),)
 
 
 def _as_strided_tensors(node: Any, grad: Any) -> Any:
@@ -169,10 +167,18 @@ def _formulas() -> list[Formula]:
         return grad, grad
 
     def add(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-        return grad, grad
+        return [None if edge is None else grad for edge in edges]
+
+    def sub_tensors(node: Any, grad: Any) -> Any:
+        return grad, ops.aten.sub.Tensor(small_views.zeros_for(grad, grad.array.shape), grad)
 
     def expand_tensors(node: Any, grad: Any) -> Any:
-        return (wrap(np.array(np.broadcast_to(grad.array, node._self_sym_sizes)), grad._backend),)
+        return (ops.aten.expand.default(grad, list(node._self_sym_sizes)),)
+
+    def expand_dims_tensors(node: Any, grad: Any) -> Any:
+        sizes = list(node._self_sym_sizes)
+        kept = [1 if dim in node._dim else size for dim, size in enumerate(sizes)]
+        return (ops.aten.expand.default(ops.aten.reshape.default(grad, kept), sizes),)
 
     def expand(node: Any, k: Any, edges: Any, grad: Any) -> Any:
         return (np.broadcast_to(grad, node._self_sym_sizes),)
@@ -186,19 +192,74 @@ def _formulas() -> list[Formula]:
     def copy_tensors(node: Any, grad: Any) -> Any:
         return None, grad
 
+    def product(self_p: Any, self_t: Any, other_p: Any, other_t: Any) -> Any:
+        return ops.aten.add.Tensor(
+            ops.aten.mul.Tensor(self_t, other_p), ops.aten.mul.Tensor(self_p, other_t)
+        )
+
+    def of_parts(function: Any, *parameters: str) -> tuple[Forward, ...]:
+        return (Forward(0, "expression", function, parameters),)
+
+    of_sum = of_parts(ops.aten.add.Tensor, "self_t", "other_t")
+    of_product = of_parts(product, "self_p", "self_t", "other_p", "other_t")
+    of_copy = of_parts(lambda src_t: src_t, "src_t")
+    of_zeros = of_parts(lambda self_t: small_views.zeros_for(self_t, self_t.array.shape), "self_t")
+    dim = Saved("dim", "value")
+    linear = (Forward(0, "linear"),)
     return [
-        Formula("aten::add.Tensor", "AddBackward0", _BOTH, (), add_tensors, add),
-        Formula("aten::add_.Tensor", "AddBackward0", _BOTH, (), add_tensors, add),
-        Formula("aten::mul.Tensor", "MulBackward0", _BOTH, mul_saved, _mul_tensors, _mul),
-        Formula("aten::mul_.Tensor", "MulBackward0", _BOTH, mul_saved, _mul_tensors, _mul),
+        Formula("aten::add.Tensor", "AddBackward0", _BOTH, (), add_tensors, add, forward=of_sum),
+        Formula("aten::add_.Tensor", "AddBackward0", _BOTH, (), add_tensors, add, forward=of_sum),
+        Formula("aten::sub.Tensor", "SubBackward0", _BOTH, (), sub_tensors),
+        Formula(
+            "aten::mul.Tensor",
+            "MulBackward0",
+            _BOTH,
+            mul_saved,
+            _mul_tensors,
+            _mul,
+            forward=of_product,
+        ),
+        Formula(
+            "aten::mul_.Tensor",
+            "MulBackward0",
+            _BOTH,
+            mul_saved,
+            _mul_tensors,
+            _mul,
+            forward=of_product,
+        ),
+        Formula(
+            "aten::sum.dim_IntList", "SumBackward1", ("self",), (_SHAPE, dim), expand_dims_tensors
+        ),
+        Formula(
+            "aten::zero_",
+            "ZeroBackward0",
+            ("self",),
+            (),
+            lambda node, grad: (None,),
+            forward=of_zeros,
+        ),
         Formula(
             "aten::exp", "ExpBackward0", ("self",), (Saved("result", "result"),), exp_tensors, _exp
         ),
-        Formula("aten::sum", "SumBackward0", ("self",), (_SHAPE,), expand_tensors, expand),
         Formula(
-            "aten::clone", "CloneBackward0", ("self",), (), same, lambda node, k, grad: (grad,)
+            "aten::sum",
+            "SumBackward0",
+            ("self",),
+            (_SHAPE,),
+            expand_tensors,
+            expand,
+            forward=linear,
         ),
-        Formula("aten::copy_", "CopyBackwards", ("self", "src"), (), copy_tensors),
+        Formula(
+            "aten::clone",
+            "CloneBackward0",
+            ("self",),
+            (),
+            same,
+            lambda node, k, edges, grad: (grad,),
+        ),
+        Formula("aten::copy_", "CopyBackwards", ("self", "src"), (), copy_tensors, forward=of_copy),
         Formula("aten::detach", "DetachBackward0", ("self",), output_differentiability=(False,)),
         Formula(
             "aten::select.int",
@@ -206,8 +267,9 @@ def _formulas() -> list[Formula]:
             ("self",),
             (_SHAPE, Saved("dim", "value"), Saved("index", "value")),
             _select_tensors,
+            forward=linear,
         ),
-        Formula("aten::unbind.int", "UnbindBackward0", ("self",), (_SHAPE,), _unbind_tensors),
+        Formula("aten::unbind.int", "UnbindBackward0", ("self",), (dim,), _unbind_tensors),
         Formula(
             "aten::as_strided",
             "AsStridedBackward0",
@@ -219,6 +281,7 @@ def _formulas() -> list[Formula]:
                 Saved("storage_offset", "value"),
             ),
             _as_strided_tensors,
+            forward=linear,
         ),
     ]
 
@@ -258,7 +321,8 @@ def _define() -> Library:
         operator = registry.find_or_throw(f"aten::{base}", overload)
         if schema in _POINTWISE:
             operator.kind, operator.promotion = "pointwise", "same"
-    set_derivative_formulas(_formulas(), [])
+    small_views.define(library, [])
+    set_derivative_formulas([*_formulas(), *small_views.formulas()], [])
     return library
 
 

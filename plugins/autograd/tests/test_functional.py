@@ -133,6 +133,8 @@ def test_what_does_not_depend_on_an_input_has_zeros(form: Any) -> None:
 
 @pytest.mark.parametrize("form", FORMS[:2], ids=str)
 def test_a_jacobian_of_nothing_is_empty(form: Any) -> None:
+    if form["vectorize"] and not hasattr(ops.aten, "mm"):
+        pytest.skip("rules of the small library need a sample")
     empty = real(np.ones((0, 2)))
     found = jacobian(lambda x: mul(empty, x), real(X), **form)
     assert tuple(found.shape) == (0, 2, 2)
@@ -145,6 +147,8 @@ def test_a_hessian_has_a_block_per_pair_of_inputs(vectorize: bool, strategy: str
         with pytest.raises(NotImplementedError, match="only implemented for `vectorize=True`"):
             hessian(scalar, BOTH, outer_jacobian_strategy=strategy)
         return
+    if strategy == "forward-mode" and not hasattr(ops.aten, "mm"):
+        pytest.skip("rules of the small library record what they compute")
     options: Any = {"vectorize": vectorize, "outer_jacobian_strategy": strategy}
     ((xx, xy), (yx, yy)) = hessian(scalar, BOTH, **options)
     close(xx, np.diag(2 * np.exp(Y)))

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-import dovetail
-from dovetail.utils._python_dispatch import TorchDispatchMode
+from dovetail_dispatcher import TorchDispatchMode
+
+dovetail = pytest.importorskip("dovetail")
 
 
 class _Watching(TorchDispatchMode):

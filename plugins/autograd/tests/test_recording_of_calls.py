@@ -263,7 +263,7 @@ def test_a_mode_around_a_transform_sees_physical_calls() -> None:
     def inside(x: Any) -> Any:
         with Logging() as mode:
             y = mul(x, x)
-        assert mode.names.count("aten::mul.Tensor") == 1
+        assert "aten::mul.Tensor" in mode.names
         return y
 
     close(vmap(inside)(real([1.0, 2.0])), [1.0, 4.0])

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-import dovetail
+dovetail = pytest.importorskip("dovetail")
 
 
 def test_a_write_to_a_view_of_a_transposed_base_is_differentiated() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from dovetail_kernel import TensorBase
 
 from ..engine.interface.backward import grad, grad_or_zeros
-from ..graph.engine_ops import filled_like, operator
+from ..graph.engine_ops import filled_like, list_operator, operator
 from ..transforms.batching.mapping import vmap
 from ..transforms.jacobians import basis
 from .strict_checks import check_grads
@@ -24,8 +24,8 @@ def blocks_row_by_row(
     for index, output in enumerate(outputs):
         rows: list[Sequence[TensorBase]] = []
         shape = tuple(output.array.shape)
-        elements: Any = operator("reshape", "default")(output, [-1]) if output.numel() else ()
-        for element in elements:
+        flat = operator("reshape", "default")(output, [-1])
+        for element in list_operator("unbind", "int")(flat, 0):
             if not output.requires_grad:
                 rows.append([filled_like(leaf, 0) for leaf in leaves])
                 continue
