@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -286,15 +287,22 @@ def _formulas() -> list[Formula]:
     ]
 
 
+IS_SMALL = (
+    importlib.util.find_spec("dovetail_aten") is None
+    or "dovetail-aten" in os.environ.get("DOVETAIL_BLOCK", "").split()
+)
+"""Whether the small library is in place of the base library, which is not installed or blocked."""
+
+
 def load() -> list[Library]:
     """Load the base library if it is installed, else define the small one; keep the result
     alive.
     """
     libraries = []
-    if importlib.util.find_spec("dovetail_aten") is not None:
-        importlib.import_module("dovetail_aten").ones(1)  # the first tensor loads the backend
-    else:
+    if IS_SMALL:
         libraries.append(_define())
+    else:
+        importlib.import_module("dovetail_aten").ones(1)  # the first tensor loads the backend
     extra = Library("autograd_tests", "DEF")
     extra.define("no_formula(Tensor self) -> Tensor")
     extra.array_impl("no_formula", np.negative, "CPU")

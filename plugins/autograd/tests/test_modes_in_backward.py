@@ -6,9 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from small_library import IS_SMALL
 
 from dovetail_dispatcher import TorchDispatchMode
 
+if IS_SMALL:
+    pytest.skip("these programs need the front end", allow_module_level=True)
 dovetail = pytest.importorskip("dovetail")
 
 

@@ -5,7 +5,10 @@ several outputs.
 from __future__ import annotations
 
 import pytest
+from small_library import IS_SMALL
 
+if IS_SMALL:
+    pytest.skip("these programs need the front end", allow_module_level=True)
 dovetail = pytest.importorskip("dovetail")
 
 
