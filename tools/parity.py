@@ -2,7 +2,8 @@
 
 ``python tools/parity.py`` runs the whole table and prints how many entries pass by family, and
 what fails that is not in the list of exceptions; ``python tools/parity.py NAME ...`` runs entries
-whose names begin so, and says why each fails. ``--table module_db`` takes the modules. Ends with
+whose names begin so, and says why each fails. ``--table module_db`` takes the modules, and
+``--table layout`` the strides of results for tensors in other memory orders. Ends with
 status 1 if something fails that is not listed, or passes that is.
 """
 
@@ -28,7 +29,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("names", nargs="*", help="beginnings of names of entries (all)")
     parser.add_argument("--check", action="append", help="name of a check (all)")
-    parser.add_argument("--table", choices=["op_db", "module_db"], default="op_db")
+    parser.add_argument("--table", choices=["op_db", "module_db", "layout"], default="op_db")
     parser.add_argument("--json", type=Path, help="write the outcomes to this file")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes run (2)")
     options = parser.parse_args()
