@@ -59,7 +59,11 @@ view_as_subclass(const module_state *state, PyObject *alias, PyObject *tensor, P
 static PyObject *
 as_instance(const module_state *state, PyObject *functions, PyObject *result, PyObject *cls)
 {
-    if (is_plain_value(result)) {
+    int is_made = is_plain_value(result) || PyTuple_Check(result);
+    for (Py_ssize_t i = 0; PyTuple_Check(result) && is_made && i < PyTuple_GET_SIZE(result); i++) {
+        is_made = is_plain_value(PyTuple_GET_ITEM(result, i)); /* as of a Size */
+    }
+    if (is_made) {
         return Py_NewRef(result);
     }
     PyObject *made =

@@ -263,13 +263,13 @@ linear(PyObject *const *arguments, int variant)
     return add_product(blas_array(arguments[0], 2), blas_array(arguments[1], 2), arguments[2], 1);
 }
 
-#define ROW(operator, compute, variant, ...)                                                      \
-    {operator, "table/products.c", __LINE__, compute, {__VA_ARGS__}, 0, NULL, variant}
+#define ROW(operator, compute, widened, variant, ...)                                             \
+    {operator, "table/products.c", __LINE__, compute, {__VA_ARGS__}, 0, widened, variant}
 const kernel_row product_rows[] = {
-    ROW("mm", multiply, 2, "self", "mat2"),
-    ROW("bmm", multiply, 3, "self", "mat2"),
-    ROW("mv", mv, 0, "self", "vec"),
-    ROW("addmm", addmm, 0, "self", "mat1", "mat2", "beta", "alpha"),
-    ROW("linear", linear, 0, "input", "weight", "bias"),
+    ROW("mm", multiply, "2x", 2, "self", "mat2"),
+    ROW("bmm", multiply, "2x", 3, "self", "mat2"),
+    ROW("mv", mv, "2x", 0, "self", "vec"),
+    ROW("addmm", addmm, NULL, 0, "self", "mat1", "mat2", "beta", "alpha"),
+    ROW("linear", linear, NULL, 0, "input", "weight", "bias"),
     {NULL},
 };

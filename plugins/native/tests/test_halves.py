@@ -284,6 +284,9 @@ WIDENED = {
         *(24, 32, 1, 4, (True, True, True)),
     ),
     "var.correction": lambda x, w: (x, (1,)),
+    "mm": lambda x, w: (x, x.T),
+    "bmm": lambda x, w: (x[:, None], x[..., None]),
+    "mv": lambda x, w: (x, w),
     "std_mean.correction": lambda x, w: (x, (0,)),
 }
 MIXED = [name for name in WIDENED if "norm" in name]
