@@ -66,7 +66,7 @@ help:
 	@echo "make test-pure            a part of the tests without compiled code"
 	@echo "make test-sanitized       a part of the tests with the compiled core under ASan and UBSan (SANITIZED_TESTS=all)"
 	@echo "make test-mutations       change the code where a test noticed it before: it has to notice again (MINUTES=2)"
-	@echo "make coverage-rooms       branch coverage of kernel and dispatcher by their own tests (ROOMS=plugins/autograd)"
+	@echo "make coverage-rooms       branch coverage of kernel, dispatcher and autograd by their own tests (ROOMS=kernel)"
 	@echo "make test-backend BACKEND=loopback   what any backend can run, on that one (jax, strict, dask, cuda):"
 	@echo "                          a fortieth, which is said at the end; TESTS=2/40 for that one, TESTS=all for all,"
 	@echo "                          SAMPLES=1/8 for an eighth of each operator's samples"
@@ -173,7 +173,7 @@ test-mutations: $(TEST_STAMPS)
 	@$(PY) tools/mutations.py replay --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 # Without compiled code, in place of which the text in Python runs.
-ROOMS ?= kernel dispatcher
+ROOMS ?= kernel dispatcher plugins/autograd
 coverage-rooms: $(TEST_STAMPS) $(STAMPS)/coverage
 	@mkdir -p build
 	@for room in $(ROOMS); do \
