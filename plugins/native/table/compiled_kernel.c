@@ -13,6 +13,7 @@ static const kernel_row *const families[] = {
     likelihood_rows,
     normalization_rows,
     optimizer_rows,
+    ordering_rows,
     pooling_rows,
     product_rows,
     progression_rows,

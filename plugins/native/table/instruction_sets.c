@@ -30,7 +30,8 @@ static const instruction_set sets[] = {
      &JOIN(grid_sampling, name),                                                                  \
      &JOIN(resampling, name),                                                                     \
      &JOIN(conversions, name),                                                                    \
-     &JOIN(recurrence, name)},
+     &JOIN(recurrence, name),                                                                     \
+     &JOIN(ordering, name)},
     FOR_INSTRUCTION_SETS(SET)
 #undef SET
 };

@@ -11,6 +11,7 @@
 #include "../kernels/likelihood.h"
 #include "../kernels/normalization.h"
 #include "../kernels/optimizers.h"
+#include "../kernels/ordering.h"
 #include "../kernels/pooling.h"
 #include "../kernels/random.h"
 #include "../kernels/recurrence.h"
@@ -39,6 +40,7 @@ typedef struct {
     const resampling_kernels *resampling;
     const conversion_kernels *conversions;
     const recurrence_kernels *recurrence;
+    const ordering_kernels *ordering;
 } instruction_set;
 
 /* instruction_sets.c: chooses the highest set that the processor has, or the one that
@@ -80,6 +82,7 @@ extern const kernel_row indexing_rows[];
 extern const kernel_row likelihood_rows[];
 extern const kernel_row normalization_rows[];
 extern const kernel_row optimizer_rows[];
+extern const kernel_row ordering_rows[];
 extern const kernel_row pooling_rows[];
 extern const kernel_row product_rows[];
 extern const kernel_row progression_rows[];

@@ -1,5 +1,4 @@
-"""Running results by the methods of ufuncs, distinct integers by sorting values alone, sums of the
-channels of many images.
+"""Running results by the methods of ufuncs, sums of the channels of many images.
 
 What is in single precision is accumulated in double, as PyTorch does: each step would lose a
 rounding otherwise, and what overflows on the way would not come back.
@@ -14,7 +13,6 @@ import numpy as np
 
 from dovetail_aten.families import (
     ChannelNormalization,
-    Distinct,
     RunningExtrema,
     Scans,
     Selection,
@@ -77,33 +75,3 @@ class FastRunningExtrema(RunningExtrema, FastRunning):
 
 class FastSelection(Selection, FastRunning):
     """Elements selected by rank or frequency."""
-
-    def median(self, x: Any) -> Any:
-        """Return the median of all elements, the lower of two; NaN if there is one, or nothing."""
-        if not x.size or x.dtype in self.precision.halves:
-            return Selection.median(self, x)
-        rank = (x.size - 1) // 2
-        parts = numpy.partition(x.reshape(-1), (rank, x.size - 1))
-        return parts[-1] if parts[-1] != parts[-1] else parts[rank]  # NaN is last
-
-
-class FastDistinct(Distinct):
-    """Distinct elements; of integers alone without their places."""
-
-    def unique(
-        self,
-        x: np.ndarray,
-        sorted: bool = True,
-        return_inverse: bool = False,
-        return_counts: bool = False,
-    ) -> tuple[Any, Any, Any]:
-        """Return the distinct elements in order, where each is among them, and how often each
-        occurs.
-        """
-        if return_inverse or x.dtype.kind not in "bui":
-            return Distinct.unique(self, x, sorted, return_inverse, return_counts)
-        rows = numpy.sort(x, None)
-        starts, counts = self._starts(rows), self._empty_places()
-        if return_counts and rows.size:
-            counts = numpy.diff(numpy.flatnonzero(starts), append=rows.size)
-        return rows[starts], self._empty_places(), counts

@@ -13,7 +13,6 @@ FAST_FAMILIES: Final = {
     "reductions.RunningExtrema": "dovetail_cpu.kernels.scans.FastRunningExtrema",
     "statistics.Selection": "dovetail_cpu.kernels.scans.FastSelection",
     "normalization.ChannelNormalization": "dovetail_cpu.kernels.scans.WideChannels",
-    "searching.Distinct": "dovetail_cpu.kernels.scans.FastDistinct",
     "matmul.MatrixProducts": "dovetail_cpu.kernels.matmul.FastMatrixProducts",
     "linalg.Factorizations": "dovetail_cpu.kernels.matrices.FastFactorizations",
     "attention.Attention": "dovetail_cpu.kernels.attention.FastAttention",

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from dovetail_aten.families import Distributions, GammaNumbers, Random
-from dovetail_aten.kernel_support import broadcast_shapes, never_warns
+from dovetail_aten.kernel_support import (
+    Capabilities,
+    KernelTable,
+    broadcast_shapes,
+    never_warns,
+)
+from dovetail_aten.typing import Namespace
 
 from .drawn_numbers import doubles, exponential, narrowed
 from .rejection_sampling import compiled_rejections
@@ -18,6 +24,12 @@ Array = np.ndarray[Any, Any]
 
 class SeededRandom(Random, SeededDrawing):
     """Random numbers, and choices by them."""
+
+    def __init__(
+        self, xp: Namespace, capabilities: Capabilities, table: KernelTable | None = None
+    ) -> None:
+        super().__init__(xp, capabilities, table)
+        self._first = capabilities.compiled("topk", _least)
 
     @never_warns
     def rand_like(self, x: Array, *, dtype: np.dtype | None = None, **options: Any) -> Any:
@@ -42,8 +54,7 @@ class SeededRandom(Random, SeededDrawing):
         if not replacement or num_samples == 1:
             times = numbers_for(x, exponential, source, x.dtype, 1.0)
             with np.errstate(divide="ignore", invalid="ignore"):
-                order = np.argsort(-(x / times), axis=-1, kind="stable")
-            return np.ascontiguousarray(order[..., :num_samples])
+                return self._first(-(x / times), num_samples, -1, False)[1]
         rows = self.precision.wide(x).reshape(-1, x.shape[-1]).cumsum(1)
         # The last edge becomes 1, which no number reaches.
         np.divide(rows, rows[:, -1:].copy(), rows)
@@ -63,6 +74,12 @@ class SeededRandom(Random, SeededDrawing):
         slopes = np.ones(x.size)
         slopes[bent] = doubles(source, (int(np.count_nonzero(bent)),)) * (high - low) + low
         return narrowed(slopes, x.dtype).reshape(x.shape)
+
+
+def _least(x: Array, k: int, dim: int, largest: bool) -> tuple[Array, Array]:
+    """Return the `k` least elements of every row in order, and their indices."""
+    order = np.ascontiguousarray(np.argsort(x, axis=dim, kind="stable")[..., :k])
+    return np.take_along_axis(x, order, axis=dim), order
 
 
 def _edges_below(rows: Array, numbers: Array) -> Array:
