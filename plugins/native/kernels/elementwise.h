@@ -15,7 +15,8 @@
     do(log_sigmoid_backward) do(mish_backward) do(shrink_backward) do(sigmoid_backward)           \
     do(silu_backward) do(softplus_backward) do(tanh_backward) do(threshold_backward)              \
     do(product_sum) do(quotient_sum) do(scaled_sum) do(step_from_end) do(step_from_start)         \
-    do(fmod) do(huber_terms) do(remainder) do(square) do(cube) do(subtract_from)
+    do(fmod) do(huber_terms) do(remainder) do(square) do(cube) do(subtract_from)                  \
+    do(squared_difference)
 
 typedef enum {
 #define NAME(function) ELEMENTWISE_##function,
@@ -24,8 +25,8 @@ typedef enum {
     ELEMENTWISE_COUNT,
 } elementwise_function;
 
-/* Writes `count` elements into the last array of `data`, which comes after the inputs. It is no
- * input but of combinations, and overlaps none. `numbers` are the parameters. */
+/* Writes `count` elements into the last array of `data`, which comes after the inputs. It may be one
+ * of them, but for what divisions leave, and overlaps no other. `numbers` are the parameters. */
 typedef void elementwise_kernel(char *const *data, const double *numbers, ptrdiff_t count);
 
 /* By precision, of which the first is single, and function. */

@@ -2,14 +2,16 @@
  * which side of a choice it takes is PyTorch's. */
 #include "real.h"
 
-/* Define a kernel: the expression is of x, of the gradient g, and of the parameters a, b and c. */
+/* Define a kernel: the expression is of x, of the gradient g, and of the parameters a, b and c. The
+ * result may be an input, whose elements are read before they are written: the pragma says so. */
 #define KERNEL(name, parameters, expression)                                                      \
     static void OF(name)(char *const *data, const double *numbers, ptrdiff_t count)               \
     {                                                                                             \
-        const REAL *restrict from = (const REAL *)data[0];                                        \
-        REAL *restrict to = (REAL *)data[1];                                                      \
+        const REAL *from = (const REAL *)data[0];                                                 \
+        REAL *to = (REAL *)data[1];                                                               \
         parameters                                                                                \
-        for (ptrdiff_t i = 0; i < count; i++) {                                                   \
+        _Pragma("GCC ivdep") for (ptrdiff_t i = 0; i < count; i++)                                \
+        {                                                                                         \
             REAL x = from[i];                                                                     \
             to[i] = expression;                                                                   \
         }                                                                                         \
@@ -17,11 +19,11 @@
 #define GRADIENT(name, parameters, expression)                                                    \
     static void OF(name)(char *const *data, const double *numbers, ptrdiff_t count)               \
     {                                                                                             \
-        const REAL *restrict grads = (const REAL *)data[0];                                       \
-        const REAL *restrict from = (const REAL *)data[1];                                        \
-        REAL *restrict to = (REAL *)data[2];                                                      \
+        const REAL *grads = (const REAL *)data[0], *from = (const REAL *)data[1];                 \
+        REAL *to = (REAL *)data[2];                                                               \
         parameters                                                                                \
-        for (ptrdiff_t i = 0; i < count; i++) {                                                   \
+        _Pragma("GCC ivdep") for (ptrdiff_t i = 0; i < count; i++)                                \
+        {                                                                                         \
             REAL x = from[i], g = grads[i];                                                       \
             to[i] = expression;                                                                   \
         }                                                                                         \
@@ -65,6 +67,7 @@ GRADIENT(
     hardswish_backward, NONE, x <= -3 ? 0 : x < 3 ? g * (x * (C(1.) / 3) + C(0.5)) : g)
 GRADIENT(sigmoid_backward, NONE, g * ((1 - x) * x))
 GRADIENT(tanh_backward, NONE, g * (1 - x * x))
+GRADIENT(squared_difference, NONE, (g - x) * (g - x))
 
 /* ---- made of powers -------------------------------------------------------------------------- */
 
@@ -174,8 +177,7 @@ GRADIENT(gelu_backward, NONE, g * (OF(normal)(x) + x * DENSITY(x)))
 /* ---- arithmetic of several arrays and a number ----------------------------------------------- */
 
 /* Define a kernel of x, y and z, of which the last is read where there are three inputs. Each
- * operation is rounded, as where NumPy makes them one after the other. The result may be an input,
- * whose elements are read before they are written: the pragma says so. */
+ * operation is rounded, as where NumPy makes them one after the other. The result may be an input. */
 #define COMBINATION(name, inputs, expression)                                                     \
     static void OF(name)(char *const *data, const double *numbers, ptrdiff_t count)               \
     {                                                                                             \

@@ -77,6 +77,12 @@ parameter_index(CompiledKernel *self, PyObject *name)
     return -1;
 }
 
+static int
+is_out(PyObject *name)
+{
+    return PyUnicode_CompareWithASCIIString(name, "out") == 0;
+}
+
 /* Sort the arguments of a call by parameter, which are all NULL before. Return whether they are those
  * of the operator. */
 static int
@@ -93,7 +99,8 @@ sort_arguments(
     }
     Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     for (Py_ssize_t i = 0; i < named; i++) {
-        Py_ssize_t at = parameter_index(self, PyTuple_GET_ITEM(names, i));
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        Py_ssize_t at = self->row->takes_out && is_out(name) ? OUT : parameter_index(self, name);
         if (at < given) { /* no parameter, or given by position too */
             return 0;
         }
@@ -171,22 +178,81 @@ read_format(CompiledKernel *self)
     return status ? 0 : -1;
 }
 
+/* ---- results that are written where they are wanted ------------------------------------------ */
+
+/* Write a result into an array of its shape and a dtype that it can be cast to. Returns `out`. */
+static PyObject *
+write_out(PyObject *out, PyObject *result)
+{
+    PyArrayObject *to = (PyArrayObject *)out;
+    PyArrayObject *from = (PyArrayObject *)PyArray_FROM_O(result);
+    if (from == NULL) {
+        return NULL;
+    }
+    int status = -1;
+    if (!PyArray_SAMESHAPE(from, to)) {
+        PyErr_SetString(PyExc_ValueError, "the result cannot be broadcast into the shape of out");
+    }
+    else if (!PyArray_CanCastArrayTo(from, PyArray_DESCR(to), NPY_SAME_KIND_CASTING)) {
+        PyErr_SetString(PyExc_TypeError, "the result cannot be cast to the dtype of out");
+    }
+    else {
+        status = PyArray_CopyInto(to, from);
+    }
+    Py_DECREF(from);
+    return status < 0 ? NULL : Py_NewRef(out);
+}
+
+/* Call the reference, which takes no `out`, and write its result there. */
+static PyObject *
+call_reference_with_out(
+    CompiledKernel *self, PyObject *const *args, Py_ssize_t given, PyObject *names, PyObject *out)
+{
+    PyObject *others[MOST_PARAMETERS], *kept = PyList_New(0), *result = NULL;
+    Py_ssize_t count = given;
+    memcpy(others, args, sizeof *args * (size_t)given);
+    for (Py_ssize_t i = 0; kept != NULL && i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        if (!is_out(name)) {
+            others[count++] = args[given + i];
+            if (PyList_Append(kept, name) < 0) {
+                Py_CLEAR(kept);
+            }
+        }
+    }
+    PyObject *others_names = kept == NULL ? NULL : PyList_AsTuple(kept);
+    if (others_names != NULL) {
+        result = PyObject_Vectorcall(self->reference, others, (size_t)given, others_names);
+    }
+    Py_XDECREF(kept);
+    Py_XDECREF(others_names);
+    if (result != NULL) {
+        Py_SETREF(result, write_out(out, result));
+    }
+    return result;
+}
+
 static PyObject *
 compiled_kernel_vectorcall(
     PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     CompiledKernel *self = (CompiledKernel *)object;
-    PyObject *sorted[MOST_PARAMETERS] = {NULL};
+    PyObject *sorted[MOST_PARAMETERS + 1] = {NULL};
     if (LIKELY(sort_arguments(self, args, PyVectorcall_NARGS(nargsf), names, sorted))) {
         PyObject *result = self->row->compute(sorted, self->row->variant);
         if (result == NULL && self->row->widened != NULL && PyErr_Occurred() == NULL) {
             result = compute_widened(self->row, sorted);
         }
         if (LIKELY(result != NULL)) {
-            return self->follows == 0 ? result : in_format_of(self, sorted, result);
+            return self->follows == 0 || sorted[OUT] != NULL ? result
+                                                             : in_format_of(self, sorted, result);
         }
         if (PyErr_Occurred() != NULL) {
             return NULL;
+        }
+        if (sorted[OUT] != NULL && PyArray_Check(sorted[OUT])) {
+            return call_reference_with_out(
+                self, args, PyVectorcall_NARGS(nargsf), names, sorted[OUT]);
         }
     }
     return PyObject_Vectorcall(self->reference, args, nargsf, names);
@@ -297,6 +363,12 @@ compiled_kernel_takes_halves(CompiledKernel *self, void *unused)
 }
 
 static PyObject *
+compiled_kernel_takes_out(CompiledKernel *self, void *unused)
+{
+    return PyBool_FromLong(self->row->takes_out);
+}
+
+static PyObject *
 compiled_kernel_name(CompiledKernel *self, void *unused)
 {
     return PyUnicode_FromString(self->row->operator);
@@ -316,6 +388,8 @@ static PyGetSetDef compiled_kernel_getset[] = {
      "File and line of the row in the table, and the instruction set.", NULL},
     {"takes_halves", (getter)compiled_kernel_takes_halves, NULL,
      "Whether arrays of half precision are computed, and not the reference's.", NULL},
+    {"takes_out", (getter)compiled_kernel_takes_out, NULL,
+     "Whether the result is written into the array that is given as `out`.", NULL},
     {"never_warns", (getter)compiled_kernel_never_warns, NULL,
      "True: routes need not keep floating-point warnings from the user.", NULL},
     {NULL},

@@ -68,7 +68,7 @@ is_of(PyObject *object, int precision, int half)
 }
 
 /* Return an array of a function of arrays of one dtype: `out`, or a new one if that is NULL; see
- * `bound_kernel`. Only of combinations `out` may be an input. */
+ * `bound_kernel`. */
 static PyObject *
 evaluate_into(
     elementwise_function function, int inputs, PyObject *const *arrays, const double *numbers,
@@ -102,13 +102,17 @@ evaluate_into(
                : NULL;
 }
 
-/* Return a new array of a function of one array, or two. */
+/* The same of the first argument, or of the first two, with the array that is given as `out`. */
 static PyObject *
-evaluate(
-    elementwise_function function, PyObject *first, PyObject *second, const double *numbers)
+of_first(PyObject *const *arguments, elementwise_function function, const double *numbers)
 {
-    PyObject *const arrays[2] = {first, second};
-    return evaluate_into(function, second == NULL ? 1 : 2, arrays, numbers, NULL);
+    return evaluate_into(function, 1, arguments, numbers, arguments[OUT]);
+}
+
+static PyObject *
+of_pair(PyObject *const *arguments, elementwise_function function, const double *numbers)
+{
+    return evaluate_into(function, 2, arguments, numbers, arguments[OUT]);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -164,13 +168,13 @@ read_bound(PyObject *object, PyObject *array, double otherwise, double *number)
 static PyObject *
 of_one(PyObject *const *arguments, int function)
 {
-    return evaluate(function, arguments[0], NULL, NULL);
+    return of_first(arguments, function, NULL);
 }
 
 static PyObject *
 of_two(PyObject *const *arguments, int function)
 {
-    return arguments[1] == NULL ? NULL : evaluate(function, arguments[0], arguments[1], NULL);
+    return arguments[1] == NULL ? NULL : of_pair(arguments, function, NULL);
 }
 
 /* Which of two functions a gelu is, by how it is approximated; -1 for neither. */
@@ -192,7 +196,7 @@ static PyObject *
 gelu(PyObject *const *arguments, int variant)
 {
     int function = read_approximation(arguments[1], ELEMENTWISE_gelu, ELEMENTWISE_gelu_tanh);
-    return function < 0 ? NULL : evaluate(function, arguments[0], NULL, NULL);
+    return function < 0 ? NULL : of_first(arguments, function, NULL);
 }
 
 static PyObject *
@@ -202,16 +206,18 @@ gelu_backward(PyObject *const *arguments, int variant)
         arguments[2], ELEMENTWISE_gelu_backward, ELEMENTWISE_gelu_tanh_backward);
     return function < 0 || arguments[1] == NULL
                ? NULL
-               : evaluate(function, arguments[0], arguments[1], NULL);
+               : of_pair(arguments, function, NULL);
 }
 
-/* Limit an array to two bounds, NULL or None for none. */
+/* Limit the first argument to two bounds, NULL or None for none. */
 static PyObject *
-limit(PyObject *array, PyObject *least, PyObject *greatest, double low, double high)
+limit(
+    PyObject *const *arguments, PyObject *least, PyObject *greatest, double low, double high)
 {
     double numbers[2];
-    return read_bound(least, array, low, numbers) && read_bound(greatest, array, high, numbers + 1)
-               ? evaluate(ELEMENTWISE_clamp, array, NULL, numbers)
+    return read_bound(least, arguments[0], low, numbers) &&
+                   read_bound(greatest, arguments[0], high, numbers + 1)
+               ? of_first(arguments, ELEMENTWISE_clamp, numbers)
                : NULL;
 }
 
@@ -219,7 +225,7 @@ static PyObject *
 clamp(PyObject *const *arguments, int variant)
 {
     return is_given(arguments[1]) || is_given(arguments[2])
-               ? limit(arguments[0], arguments[1], arguments[2], -INFINITY, INFINITY)
+               ? limit(arguments, arguments[1], arguments[2], -INFINITY, INFINITY)
                : NULL;
 }
 
@@ -227,7 +233,7 @@ static PyObject *
 clamp_min(PyObject *const *arguments, int variant)
 {
     return is_given(arguments[1])
-               ? limit(arguments[0], arguments[1], NULL, -INFINITY, INFINITY)
+               ? limit(arguments, arguments[1], NULL, -INFINITY, INFINITY)
                : NULL;
 }
 
@@ -235,7 +241,7 @@ static PyObject *
 clamp_max(PyObject *const *arguments, int variant)
 {
     return is_given(arguments[1])
-               ? limit(arguments[0], NULL, arguments[1], -INFINITY, INFINITY)
+               ? limit(arguments, NULL, arguments[1], -INFINITY, INFINITY)
                : NULL;
 }
 
@@ -244,7 +250,7 @@ hardtanh(PyObject *const *arguments, int variant)
 {
     return arguments[1] == Py_None || arguments[2] == Py_None
                ? NULL
-               : limit(arguments[0], arguments[1], arguments[2], -1, 1);
+               : limit(arguments, arguments[1], arguments[2], -1, 1);
 }
 
 static PyObject *
@@ -254,8 +260,7 @@ hardtanh_backward(PyObject *const *arguments, int variant)
     return arguments[1] != NULL && arguments[2] != NULL && arguments[3] != NULL &&
                    read_parameter(arguments[2], arguments[1], 0, numbers) &&
                    read_parameter(arguments[3], arguments[1], 0, numbers + 1)
-               ? evaluate(
-                     ELEMENTWISE_hardtanh_backward, arguments[0], arguments[1], numbers)
+               ? of_pair(arguments, ELEMENTWISE_hardtanh_backward, numbers)
                : NULL;
 }
 
@@ -266,7 +271,7 @@ threshold(PyObject *const *arguments, int variant)
     return arguments[1] != NULL && arguments[2] != NULL &&
                    read_parameter(arguments[1], arguments[0], 0, numbers) &&
                    read_parameter(arguments[2], arguments[0], 0, numbers + 1)
-               ? evaluate(ELEMENTWISE_threshold, arguments[0], NULL, numbers)
+               ? of_first(arguments, ELEMENTWISE_threshold, numbers)
                : NULL;
 }
 
@@ -276,7 +281,7 @@ threshold_backward(PyObject *const *arguments, int variant)
     double bound;
     return arguments[1] != NULL && arguments[2] != NULL &&
                    read_parameter(arguments[2], arguments[1], 0, &bound)
-               ? evaluate(ELEMENTWISE_threshold_backward, arguments[0], arguments[1], &bound)
+               ? of_pair(arguments, ELEMENTWISE_threshold_backward, &bound)
                : NULL;
 }
 
@@ -286,7 +291,7 @@ shrink_backward(PyObject *const *arguments, int variant)
     double bound;
     return arguments[1] != NULL && arguments[2] != NULL &&
                    read_size_bound(arguments[2], arguments[1], &bound)
-               ? evaluate(ELEMENTWISE_shrink_backward, arguments[0], arguments[1], &bound)
+               ? of_pair(arguments, ELEMENTWISE_shrink_backward, &bound)
                : NULL;
 }
 
@@ -295,7 +300,7 @@ leaky_relu(PyObject *const *arguments, int variant)
 {
     double slope;
     return read_parameter(arguments[1], arguments[0], 0.01, &slope)
-               ? evaluate(ELEMENTWISE_leaky_relu, arguments[0], NULL, &slope)
+               ? of_first(arguments, ELEMENTWISE_leaky_relu, &slope)
                : NULL;
 }
 
@@ -307,7 +312,7 @@ leaky_relu_backward(PyObject *const *arguments, int variant)
     return arguments[1] != NULL && arguments[2] != NULL && read_flag(arguments[3], &is_result) &&
                    read_parameter(arguments[2], arguments[1], 0, &slope) &&
                    (!is_result || slope >= 0)
-               ? evaluate(ELEMENTWISE_leaky_relu_backward, arguments[0], arguments[1], &slope)
+               ? of_pair(arguments, ELEMENTWISE_leaky_relu_backward, &slope)
                : NULL;
 }
 
@@ -316,7 +321,7 @@ hardshrink(PyObject *const *arguments, int variant)
 {
     double bound;
     return read_size_bound(arguments[1], arguments[0], &bound)
-               ? evaluate(ELEMENTWISE_hardshrink, arguments[0], NULL, &bound)
+               ? of_first(arguments, ELEMENTWISE_hardshrink, &bound)
                : NULL;
 }
 
@@ -326,7 +331,7 @@ softshrink(PyObject *const *arguments, int variant)
     double bound;
     return read_parameter(arguments[1], arguments[0], 0.5, &bound) && bound >= 0 &&
                    isfinite(bound)
-               ? evaluate(ELEMENTWISE_softshrink, arguments[0], NULL, &bound)
+               ? of_first(arguments, ELEMENTWISE_softshrink, &bound)
                : NULL;
 }
 
@@ -336,7 +341,7 @@ softplus(PyObject *const *arguments, int variant)
     double numbers[2];
     return read_parameter(arguments[1], arguments[0], 1, numbers) &&
                    read_parameter(arguments[2], arguments[0], 20, numbers + 1)
-               ? evaluate(ELEMENTWISE_softplus, arguments[0], NULL, numbers)
+               ? of_first(arguments, ELEMENTWISE_softplus, numbers)
                : NULL;
 }
 
@@ -347,7 +352,7 @@ softplus_backward(PyObject *const *arguments, int variant)
     return arguments[1] != NULL && arguments[2] != NULL && arguments[3] != NULL &&
                    read_parameter(arguments[2], arguments[1], 1, numbers) &&
                    read_parameter(arguments[3], arguments[1], 20, numbers + 1)
-               ? evaluate(ELEMENTWISE_softplus_backward, arguments[0], arguments[1], numbers)
+               ? of_pair(arguments, ELEMENTWISE_softplus_backward, numbers)
                : NULL;
 }
 
@@ -371,7 +376,7 @@ elu(PyObject *const *arguments, int variant)
         return NULL;
     }
     double numbers[3] = {factors[0] * factors[1], factors[1], factors[2]};
-    return evaluate(ELEMENTWISE_elu, arguments[0], NULL, numbers);
+    return of_first(arguments, ELEMENTWISE_elu, numbers);
 }
 
 static PyObject *
@@ -383,7 +388,7 @@ celu(PyObject *const *arguments, int variant)
         return NULL;
     }
     numbers[1] = 1 / numbers[0];
-    return evaluate(ELEMENTWISE_celu, arguments[0], NULL, numbers);
+    return of_first(arguments, ELEMENTWISE_celu, numbers);
 }
 
 static PyObject *
@@ -399,9 +404,10 @@ elu_backward(PyObject *const *arguments, int variant)
     }
     double both = factors[0] * factors[1];
     double numbers[3] = {is_result ? both : both * factors[2], factors[1], factors[2]};
-    return evaluate(
-        is_result ? ELEMENTWISE_elu_backward_of_result : ELEMENTWISE_elu_backward, arguments[0],
-        array, numbers);
+    PyObject *const arrays[] = {arguments[0], array};
+    return evaluate_into(
+        is_result ? ELEMENTWISE_elu_backward_of_result : ELEMENTWISE_elu_backward, 2, arrays,
+        numbers, arguments[OUT]);
 }
 
 /* ---- arithmetic of several arrays and a number ----------------------------------------------- */
@@ -409,11 +415,10 @@ elu_backward(PyObject *const *arguments, int variant)
 /* A combination of arrays and a number that their dtype holds. */
 static PyObject *
 combine(
-    elementwise_function function, int inputs, PyObject *const *arrays, double number,
-    PyObject *out)
+    elementwise_function function, int inputs, PyObject *const *arguments, double number)
 {
-    return isfinite(as_number_of(arrays[0], number))
-               ? evaluate_into(function, inputs, arrays, &number, out)
+    return isfinite(as_number_of(arguments[0], number))
+               ? evaluate_into(function, inputs, arguments, &number, arguments[OUT])
                : NULL;
 }
 
@@ -426,7 +431,7 @@ scaled_sum(PyObject *const *arguments, int sign)
     return read_number(arguments[2], &alpha)
                ? combine(
                      ELEMENTWISE_scaled_sum, 2, arguments,
-                     sign * as_number_of(arguments[0], alpha), arguments[3])
+                     sign * as_number_of(arguments[0], alpha))
                : NULL;
 }
 
@@ -436,7 +441,7 @@ add_scaled(PyObject *const *arguments, int function)
 {
     double value = 1;
     return arguments[3] == NULL || read_number(arguments[3], &value)
-               ? combine(function, 3, arguments, value, NULL)
+               ? combine(function, 3, arguments, value)
                : NULL;
 }
 
@@ -449,8 +454,8 @@ interpolate(PyObject *const *arguments, int variant)
         return NULL;
     }
     return fabs(weight) < 0.5
-               ? combine(ELEMENTWISE_step_from_start, 2, arguments, weight, NULL)
-               : combine(ELEMENTWISE_step_from_end, 2, arguments, 1 - weight, NULL);
+               ? combine(ELEMENTWISE_step_from_start, 2, arguments, weight)
+               : combine(ELEMENTWISE_step_from_end, 2, arguments, 1 - weight);
 }
 
 /* Huber's loss of every element. */
@@ -459,7 +464,7 @@ huber_terms(PyObject *const *arguments, int variant)
 {
     double bound;
     return read_number(arguments[2], &bound)
-               ? combine(ELEMENTWISE_huber_terms, 2, arguments, bound, NULL)
+               ? combine(ELEMENTWISE_huber_terms, 2, arguments, bound)
                : NULL;
 }
 
@@ -483,7 +488,8 @@ rest(PyObject *const *arguments, int function)
     if (divisor != NULL && PyArray_SETITEM(
                                (PyArrayObject *)divisor, PyArray_DATA((PyArrayObject *)divisor),
                                arguments[1]) == 0) {
-        result = evaluate(function, arguments[0], divisor, NULL);
+        PyObject *const arrays[] = {arguments[0], divisor};
+        result = evaluate_into(function, 2, arrays, NULL, NULL);
     }
     Py_XDECREF(divisor);
     return result;
@@ -498,7 +504,7 @@ power(PyObject *const *arguments, int variant)
         return NULL;
     }
     int function = exponent == 2 ? ELEMENTWISE_square : ELEMENTWISE_cube;
-    return precision_of(arguments[0]) < 0 ? NULL : evaluate(function, arguments[0], NULL, NULL);
+    return precision_of(arguments[0]) < 0 ? NULL : of_first(arguments, function, NULL);
 }
 
 /* A number from which a scaled array is subtracted. */
@@ -516,11 +522,13 @@ subtract_from(PyObject *const *arguments, int variant)
             return NULL;
         }
     }
-    return evaluate(ELEMENTWISE_subtract_from, arguments[0], NULL, numbers);
+    return of_first(arguments, ELEMENTWISE_subtract_from, numbers);
 }
 
 #define VARIANT(operator, compute, variant, ...)                                                  \
-    {operator, "table/elementwise.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant}
+    {operator, "table/elementwise.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant, 1}
+#define REST(operator, variant)                                                                   \
+    {operator, "table/elementwise.c", __LINE__, rest, {"self", "other"}, 1, NULL, variant}
 #define ROW(operator, compute, ...) VARIANT(operator, compute, 0, __VA_ARGS__)
 #define ONE(name) VARIANT(#name, of_one, ELEMENTWISE_##name, "self")
 #define TWO(name, ...) VARIANT(#name, of_two, ELEMENTWISE_##name, __VA_ARGS__)
@@ -529,7 +537,6 @@ subtract_from(PyObject *const *arguments, int variant)
 #define THREE "self", "tensor1", "tensor2", "value"
 const kernel_row elementwise_rows[] = {
     VARIANT("add.Tensor", scaled_sum, 1, SUM),
-    VARIANT("add_into", scaled_sum, 1, SUM, "out"),
     VARIANT("addcdiv", add_scaled, ELEMENTWISE_quotient_sum, THREE),
     VARIANT("addcmul", add_scaled, ELEMENTWISE_product_sum, THREE),
     ROW("celu", celu, "self", "alpha"),
@@ -542,8 +549,8 @@ const kernel_row elementwise_rows[] = {
     ONE(erf),
     ONE(erfc),
     ONE(expm1),
-    VARIANT("fmod.Scalar", rest, ELEMENTWISE_fmod, "self", "other"),
-    VARIANT("fmod.Tensor", rest, ELEMENTWISE_fmod, "self", "other"),
+    REST("fmod.Scalar", ELEMENTWISE_fmod),
+    REST("fmod.Tensor", ELEMENTWISE_fmod),
     ROW("gelu", gelu, "self", "approximate"),
     ROW("gelu_backward", gelu_backward, GRADIENT, "approximate"),
     ROW("hardshrink", hardshrink, "self", "lambd"),
@@ -563,10 +570,11 @@ const kernel_row elementwise_rows[] = {
     ONE(mish),
     TWO(mish_backward, GRADIENT),
     ONE(relu),
-    {"pow.Tensor_Scalar", "table/elementwise.c", __LINE__, power, {"self", "exponent"}},
-    {"rsub.Scalar", "table/elementwise.c", __LINE__, subtract_from, {SUM}},
-    VARIANT("remainder.Scalar", rest, ELEMENTWISE_remainder, "self", "other"),
-    VARIANT("remainder.Tensor", rest, ELEMENTWISE_remainder, "self", "other"),
+    {"pow.Tensor_Scalar", "table/elementwise.c", __LINE__, power, {"self", "exponent"},
+     .takes_out = 1},
+    {"rsub.Scalar", "table/elementwise.c", __LINE__, subtract_from, {SUM}, .takes_out = 1},
+    REST("remainder.Scalar", ELEMENTWISE_remainder),
+    REST("remainder.Tensor", ELEMENTWISE_remainder),
     ONE(rsqrt),
     ONE(sigmoid),
     TWO(sigmoid_backward, "grad_output", "output"),
@@ -577,8 +585,8 @@ const kernel_row elementwise_rows[] = {
     ROW("softplus_backward", softplus_backward, GRADIENT, "beta", "threshold"),
     ROW("softshrink", softshrink, "self", "lambd"),
     ROW("softshrink_backward", shrink_backward, GRADIENT, "lambd"),
+    VARIANT("squared_differences", of_two, ELEMENTWISE_squared_difference, "x", "target"),
     VARIANT("sub.Tensor", scaled_sum, -1, SUM),
-    VARIANT("sub_into", scaled_sum, -1, SUM, "out"),
     TWO(tanh_backward, "grad_output", "output"),
     ROW("threshold", threshold, "self", "threshold", "value"),
     ROW("threshold_backward", threshold_backward, GRADIENT, "threshold"),

@@ -95,27 +95,64 @@ are_one_row(const row_call *call, PyArrayObject *model, npy_intp *steps, int *is
 
 /* ---- any memory ------------------------------------------------------------------------------ */
 
+enum { LEAST_ROW = 32 }; /* elements of rows that are computed where they are */
+
+/* An iterator over rows that lie side by side in every operand, or have the steps that the function
+ * takes; NULL where there are none, or only short ones. */
+static NpyIter *
+iterate_in_place(
+    const row_call *call, PyArrayObject **arrays, PyArray_Descr **dtypes, npy_uint32 *flags)
+{
+    for (int i = 0; i <= call->count; i++) {
+        if (arrays[i] != NULL && !PyArray_ISBEHAVED_RO(arrays[i])) {
+            return NULL;
+        }
+    }
+    NpyIter *iterator = NpyIter_MultiNew(
+        call->count + 1, arrays,
+        NPY_ITER_EXTERNAL_LOOP | NPY_ITER_ZEROSIZE_OK | NPY_ITER_COPY_IF_OVERLAP, NPY_KEEPORDER,
+        NPY_NO_CASTING, flags, dtypes);
+    if (iterator == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    const npy_intp *steps = NpyIter_GetInnerStrideArray(iterator);
+    int has_rows = *NpyIter_GetInnerLoopSizePtr(iterator) >= LEAST_ROW;
+    for (int i = 0; i <= call->count; i++) {
+        has_rows &= call->takes_steps || steps[i] == PyDataType_ELSIZE(dtypes[i]);
+    }
+    if (!has_rows) {
+        NpyIter_Deallocate(iterator);
+        return NULL;
+    }
+    return iterator;
+}
+
 static PyObject *
 compute_layouts(const row_call *call)
 {
     PyArrayObject *arrays[MOST_INPUTS + 1];
     PyArray_Descr *dtypes[MOST_INPUTS + 1];
     npy_uint32 flags[MOST_INPUTS + 1];
-    npy_uint32 common = NPY_ITER_ALIGNED | NPY_ITER_NBO | NPY_ITER_OVERLAP_ASSUME_ELEMENTWISE |
-                        (call->takes_steps ? 0 : NPY_ITER_CONTIG);
-    for (int i = 0; i < call->count; i++) {
-        arrays[i] = call->inputs[i];
-        dtypes[i] = PyArray_DESCR(call->inputs[i]);
-        flags[i] = common | NPY_ITER_READONLY;
+    for (int i = 0; i <= call->count; i++) {
+        int is_input = i < call->count;
+        arrays[i] = is_input ? call->inputs[i] : call->out;
+        dtypes[i] = is_input ? PyArray_DESCR(call->inputs[i]) : call->dtype;
+        flags[i] = NPY_ITER_OVERLAP_ASSUME_ELEMENTWISE |
+                   (is_input ? NPY_ITER_READONLY
+                             : NPY_ITER_WRITEONLY | NPY_ITER_ALLOCATE | NPY_ITER_NO_BROADCAST);
     }
-    arrays[call->count] = call->out;
-    dtypes[call->count] = call->dtype;
-    flags[call->count] = common | NPY_ITER_WRITEONLY | NPY_ITER_ALLOCATE | NPY_ITER_NO_BROADCAST;
-    NpyIter *iterator = NpyIter_MultiNew(
-        call->count + 1, arrays,
-        NPY_ITER_EXTERNAL_LOOP | NPY_ITER_BUFFERED | NPY_ITER_GROWINNER | NPY_ITER_ZEROSIZE_OK |
-            NPY_ITER_COPY_IF_OVERLAP,
-        NPY_KEEPORDER, NPY_NO_CASTING, flags, dtypes);
+    NpyIter *iterator = iterate_in_place(call, arrays, dtypes, flags);
+    if (iterator == NULL) {
+        for (int i = 0; i <= call->count; i++) {
+            flags[i] |= NPY_ITER_ALIGNED | NPY_ITER_NBO | (call->takes_steps ? 0 : NPY_ITER_CONTIG);
+        }
+        iterator = NpyIter_MultiNew(
+            call->count + 1, arrays,
+            NPY_ITER_EXTERNAL_LOOP | NPY_ITER_BUFFERED | NPY_ITER_GROWINNER | NPY_ITER_ZEROSIZE_OK |
+                NPY_ITER_COPY_IF_OVERLAP,
+            NPY_KEEPORDER, NPY_NO_CASTING, flags, dtypes);
+    }
     if (iterator == NULL) {
         PyErr_Clear();
         return NULL;

@@ -48,7 +48,10 @@ typedef struct {
 extern const instruction_set *kernels_in_force;
 int choose_instruction_set(PyObject *module);
 
-enum { MOST_PARAMETERS = 10 };
+enum {
+    MOST_PARAMETERS = 10,
+    OUT = MOST_PARAMETERS, /* where among the arguments the array is that is written, or NULL */
+};
 
 /* Returns the result of an operator for the arguments of a call, of which missing ones are NULL;
  * NULL with an exception if it failed; NULL without one for dtypes and arguments that it does not
@@ -68,6 +71,9 @@ typedef struct {
      * of single precision, but for rows with x alone. NULL: by the reference. */
     const char *widened;
     int variant;
+    /* The result is written into the array that is given as `out`, if one is, and which may be one
+     * of the inputs: the result has its shape and dtype, or the reference is asked. */
+    int takes_out;
 } kernel_row;
 
 /* One for each family; ends with a row without operator. */

@@ -208,6 +208,10 @@ def _load(
         kernel.fn = in_result_format(name, kernel.fn, xp, capabilities)
         kernel.fn = in_order_of_operands(name, kernel.fn, capabilities)
         if compiled is not None and (fn := compiled(name, kernel.fn)) is not kernel.fn:
+            if getattr(fn, "takes_out", False):
+                kernel.general_out_function = fn
+                if kernel.out_function is kernel.fn:  # the namespace's, whose bits may be others
+                    kernel.out_function = None
             kernel.fn = fn
             if kernel.fast_path is not kernel.out_function:  # only the namespace's are faster
                 kernel.fast_path = None

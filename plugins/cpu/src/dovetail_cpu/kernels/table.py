@@ -8,7 +8,6 @@ from dovetail_aten.kernel_support import KernelTable, expect_family
 from dovetail_aten.typing import Namespace
 
 FAST_FAMILIES: Final = {
-    "pointwise.Arithmetic": "dovetail_cpu.kernels.arithmetic.FastArithmetic",
     "reductions.Scans": "dovetail_cpu.kernels.scans.FastScans",
     "reductions.RunningExtrema": "dovetail_cpu.kernels.scans.FastRunningExtrema",
     "statistics.Selection": "dovetail_cpu.kernels.scans.FastSelection",
