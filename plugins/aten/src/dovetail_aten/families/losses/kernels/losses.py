@@ -18,26 +18,6 @@ from ....kernel_support.table import Function, KernelTable
 from ....typing import Array, Namespace
 
 
-def reduced(loss: Array, reduction: int) -> Any:
-    """Return a loss of every element reduced as the number says.
-
-    Raises
-    ------
-    RuntimeError
-        If the number means no reduction.
-    """
-    if reduction == NONE:
-        return loss
-    total = loss.sum()
-    if reduction == SUM:
-        return total
-    if reduction != MEAN:
-        raise RuntimeError(
-            f"{reduction} is not a reduction. Give 0 for none, 1 for the mean or 2 for the sum."
-        )
-    return total / (loss.size or math.nan)
-
-
 def check_target_dtype(own: dtype, target: dtype) -> None:
     """Raise an error for targets in whose dtype the loss of logits cannot be represented.
 
@@ -64,6 +44,28 @@ class Losses(Family):
         self._full = frozenset(floats - self.precision.halves)
         self._bent = capabilities.compiled("huber_terms", self._huber_terms)
         self._limited = capabilities.compiled("clamp", self._between)
+        self._softplus = capabilities.compiled("softplus", self._soft_positive)
+        self._squares = capabilities.compiled("squared_differences", self._squared_differences)
+        self._sum = capabilities.compiled("sum", _sum)
+
+    def _reduced(self, loss: Array, reduction: int) -> Any:
+        """Return a loss of every element reduced as the number says.
+
+        Raises
+        ------
+        RuntimeError
+            If the number means no reduction.
+        """
+        if reduction == NONE:
+            return loss
+        total = self._sum(loss)
+        if reduction == SUM:
+            return total
+        if reduction != MEAN:
+            raise RuntimeError(
+                f"{reduction} is not a reduction. Give 0 for none, 1 for the mean or 2 for the sum."
+            )
+        return total / (loss.size or math.nan)
 
     def _common(self, name: str, x: Array, target: Array) -> tuple[Any, Any]:
         """Return the operands in their common dtype, where the dispatcher has not promoted them."""
@@ -113,11 +115,14 @@ class Losses(Family):
     @operator("mse_loss")
     def mse_loss(self, x: Array, target: Array, reduction: int = MEAN) -> Any:
         """Return the square of ``x - target``, reduced."""
-        xp = self.xp
         if x.dtype != target.dtype or x.dtype not in self._full:
             return self._in_single("mse_cpu", self.mse_loss, x, target, reduction)
+        return self._reduced(self._squares(x, target), reduction)
+
+    def _squared_differences(self, x: Array, target: Array) -> Any:
+        """Return the square of ``x - target``."""
         away = self._difference(x, target)
-        return reduced(xp.multiply(away, away), reduction)
+        return self.xp.multiply(away, away)
 
     def _as_input(self, grad: Array, x: Array) -> Any:
         """Return a gradient of a loss in the dtype of its input `x`.
@@ -168,9 +173,9 @@ class Losses(Family):
         if x.dtype != target.dtype or x.dtype not in self._full:
             return self._in_single("smooth_l1_cpu", self.smooth_l1_loss, x, target, reduction, beta)
         if beta == 0:
-            return reduced(xp.absolute(self._difference(x, target)), reduction)
+            return self._reduced(xp.absolute(self._difference(x, target)), reduction)
         loss = self._bent(x, target, beta)
-        return reduced(loss if beta == 1 else loss / self.numbers.like(loss, beta), reduction)
+        return self._reduced(loss if beta == 1 else loss / self.numbers.like(loss, beta), reduction)
 
     def _huber_terms(self, x: Array, target: Array, bound: float) -> Any:
         """Return Huber's loss of every element."""
@@ -180,6 +185,12 @@ class Losses(Family):
         lesser = xp.minimum(size, self.numbers.like(size, bound))
         half = xp.multiply(lesser, self.numbers.like(size, 0.5))
         return xp.multiply(lesser, xp.subtract(size, half))
+
+    def _soft_positive(self, x: Array, beta: float, threshold: float) -> Any:
+        """Return log(1 + exp(x)), without overflow for large x of either sign."""
+        xp = self.xp
+        tail = xp.log1p(xp.exp(xp.negative(xp.absolute(x))))
+        return xp.add(tail, xp.maximum(x, self.numbers.like(x, 0)))
 
     def _between(self, x: Array, least: float, greatest: float) -> Any:
         """Return numbers limited to two bounds."""
@@ -225,7 +236,7 @@ class Losses(Family):
         if x.dtype != target.dtype or x.dtype not in self._full:
             result = self._in_single("huber_cpu", self.huber_loss, x, target, reduction, delta)
             return self._as_input(result, x)
-        return reduced(self._bent(x, target, delta), reduction)
+        return self._reduced(self._bent(x, target, delta), reduction)
 
     def _check_probabilities(self, x: Array, target: Array) -> tuple[Any, ...]:
         """Return both, after checking that they are probabilities."""
@@ -268,7 +279,7 @@ class Losses(Family):
         )
         if weight is not None:
             loss = xp.multiply(loss, weight).astype(x.dtype, copy=False)
-        return reduced(loss, reduction)
+        return self._reduced(loss, reduction)
 
     @operator("binary_cross_entropy_with_logits")
     def binary_cross_entropy_with_logits(
@@ -310,10 +321,7 @@ class Losses(Family):
         """Return the binary cross entropy of logits."""
         xp = self.xp
         one = self.numbers.like(x, 1)
-        # log(1 + exp(-|x|)) + max(-x, 0) is -log sigmoid(x), without overflow for large x of either
-        # sign.
-        tail = xp.log1p(xp.exp(xp.negative(xp.absolute(x))))
-        tail = xp.add(tail, xp.maximum(xp.negative(x), self.numbers.like(x, 0)))
+        tail = self._softplus(xp.negative(x), 1, math.inf)  # -log sigmoid(x)
         try:
             if pos_weight is not None:
                 factor = xp.add(xp.multiply(xp.subtract(pos_weight, one), target), one)
@@ -322,7 +330,11 @@ class Losses(Family):
             loss = loss if weight is None else xp.multiply(loss, weight)
         except (TypeError, ValueError) as error:
             raise_misfit(error, pos_weight, target, x, weight)
-        return reduced(loss, reduction)
+        return self._reduced(loss, reduction)
+
+
+def _sum(loss: Array) -> Any:
+    return loss.sum()
 
 
 def _no_probability(name: str, _value: Array) -> Exception:
