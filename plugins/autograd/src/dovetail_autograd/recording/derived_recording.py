@@ -146,7 +146,8 @@ class _Recording:
         has_own = bool(edges) and self.written in self.edges
         steps: list[Step] = [CheckInplace(written, edges, self.is_sure, has_own)]
         if any([s.kind == "input" and s.name == self.written for s in self.formula.saved]):
-            steps.append(CopyBeforeWrite(written, _copy_of(self.written)))
+            copying = CopyBeforeWrite(written, _copy_of(self.written))
+            steps.append(IfAnyEdge((copying,), edges) if edges else copying)
         for saved in self.formula.saved:
             version = self._noted_version(saved)
             if version is not None:
