@@ -144,7 +144,8 @@ class FastConvolutions(Convolutions):
 
         def compute(piece: int, block: Block, patches: np.ndarray) -> None:
             self._write_block(patches, parted, block)
-            made = matmul(_operand(results, block, patches), patches.swapaxes(-1, -2))
+            # BLAS is slow where a large right operand is transposed.
+            made = matmul(patches, _operand(results, block, patches).swapaxes(-1, -2))
             for each in made:
                 if piece in sums:
                     numpy.add(sums[piece], each, out=sums[piece])
@@ -155,7 +156,7 @@ class FastConvolutions(Convolutions):
         first, *others = [sums[piece] for piece in sorted(sums)]
         for each in others:
             numpy.add(first, each, out=first)
-        return first
+        return numpy.ascontiguousarray(first.swapaxes(-1, -2))
 
     def _write_block(self, patches: np.ndarray, x: np.ndarray, block: Block) -> None:
         """Write the patches of ``(images, groups, channels, *sizes)``."""
