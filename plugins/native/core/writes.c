@@ -17,6 +17,10 @@ repeat_item(char *to, const char *one, npy_intp item, npy_intp size)
 {
     char copy[LARGEST_ITEM];
     memcpy(copy, one, (size_t)item);
+    if (item == 1 || memcmp(copy, copy + 1, (size_t)item - 1) == 0) { /* all bytes are the same */
+        memset(to, copy[0], (size_t)size);
+        return;
+    }
     npy_intp written = size < item ? size : item;
     memcpy(to, copy, (size_t)written);
     while (written < size) {

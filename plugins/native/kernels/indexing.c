@@ -23,6 +23,7 @@ typedef struct {
     const char *index;
     ptrdiff_t along, size, wrap;
     ptrdiff_t x_step, value_step, index_step, count;
+    const ptrdiff_t *offsets; /* those of all elements, where lines have them in common, or NULL */
 } indexed_line;
 
 typedef int line_function(const indexed_line *line);
@@ -37,7 +38,10 @@ address(char *x, const char *index, ptrdiff_t along, ptrdiff_t size, ptrdiff_t w
     return (uint64_t)at < (uint64_t)size ? x + (ptrdiff_t)at * along : NULL;
 }
 
-enum { PART = 256 }; /* elements of a line whose indices are looked at before any is used */
+enum {
+    PART = 256,    /* elements of a line whose indices are looked at before any is used */
+    COMMON = 2048, /* indices that are looked at once for many lines */
+};
 
 /* Write how far in bytes from x, of the first element, those of a part of a line lie. Return whether
  * their indices are in range. */
@@ -84,7 +88,7 @@ join_axes(const indexed_elements *given, indexed_elements *joined, indexed_line 
         joined->index_steps[n++] = index;
     }
     *line = (indexed_line){given->x, given->values, given->index, given->along, given->size,
-                           given->wrap, 0, 0, 0, 1};
+                           given->wrap, 0, 0, 0, 1, NULL};
     if (n > 0) {
         n--;
         line->x_step = joined->x_steps[n];
@@ -102,10 +106,21 @@ go_through(const indexed_elements *given, line_function *function)
     indexed_line line;
     int count = join_axes(given, &axes, &line);
     ptrdiff_t at[MOST_INDEXED_AXES] = {0};
+    int has_common = count > 0 && line.index_step != 0 && line.count <= COMMON;
     for (int i = 0; i < given->ndim; i++) {
         if (given->shape[i] == 0) {
             return 1;
         }
+    }
+    for (int i = 0; i < count; i++) {
+        has_common &= axes.index_steps[i] == 0;
+    }
+    ptrdiff_t common[COMMON];
+    if (has_common) {
+        if (!offsets_of_part(&line, 0, line.count, common)) {
+            return 0;
+        }
+        line.offsets = common;
     }
     for (int i = 0; i >= 0;) {
         if (!function(&line)) {
@@ -160,8 +175,9 @@ go_through(const indexed_elements *given, line_function *function)
             return 1;                                                                             \
         }                                                                                         \
         for (ptrdiff_t first = 0; first < count; first += PART) {                                 \
-            ptrdiff_t offsets[PART], part = count - first < PART ? count - first : PART;          \
-            if (!offsets_of_part(line, first, part, offsets)) {                                   \
+            ptrdiff_t room[PART], part = count - first < PART ? count - first : PART;             \
+            const ptrdiff_t *offsets = line->offsets == NULL ? room : line->offsets + first;      \
+            if (line->offsets == NULL && !offsets_of_part(line, first, part, room)) {             \
                 return 0;                                                                         \
             }                                                                                     \
             char *to = values + first * value_step;                                               \

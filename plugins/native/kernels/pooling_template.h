@@ -27,8 +27,13 @@ OF(maxima_together)(
     const pooling_axis *axis = windows->axis;
     INDEX where[PIECE];
     ptrdiff_t corner = (deep.first * axis[1].size + high.first) * axis[2].size;
-    for (ptrdiff_t i = 0; i < count; i++) {
+    const INDEX left = (INDEX)(corner + start * axis[2].stride - axis[2].padding);
+    const INDEX apart = (INDEX)axis[2].stride;
+    for (INDEX i = 0; i < (INDEX)count; i++) {
         best[i] = -(REAL)INFINITY;
+        where[i] = left + i * apart;
+    }
+    for (ptrdiff_t i = 0; i < count && where[i] < corner; i++) { /* begin in the padding */
         where[i] = (INDEX)(corner + run_of(axis + 2, start + i).first);
     }
     for (ptrdiff_t z = deep.first; z < deep.end; z += axis[0].dilation) {

@@ -195,3 +195,17 @@ def test_casts_are_those_of_the_reference_and_warn_of_nothing(layout: str) -> No
                 np.testing.assert_array_equal(made, expected)
                 assert made.dtype == wanted
                 assert made.flags.c_contiguous == expected.flags.c_contiguous
+
+
+@pytest.mark.parametrize("dtype", ("?", "u1", "i2", "f2", "f4", "i8", "c8", "c16"))
+def test_elements_of_equal_and_of_other_bytes_fill_an_array(dtype: str) -> None:
+    for value in (0, 1, -1, 3):
+        if value < 0 and dtype in ("?", "u1"):
+            continue
+        for size in (1, 2, 31, 5000):
+            room = np.full(size + 2, 2).astype(dtype)
+            x = dovetail.from_numpy(room)[1:-1]
+            x.fill_(value)
+            expected = np.full(size + 2, 2).astype(dtype)
+            expected[1:-1] = value
+            np.testing.assert_array_equal(room, expected)

@@ -333,3 +333,24 @@ def test_many_elements_are_added_in_the_order_of_their_indices():
     with np.errstate(all="ignore"):
         np.add.at(expected, (np.arange(300)[:, None], places), source)
     np.testing.assert_array_equal(compiled("scatter_add")(x, 1, places, source), expected)
+
+
+@pytest.mark.parametrize("count", (1, 255, 257, 2047, 2048, 2049, 5000))
+def test_indices_that_all_rows_have_in_common_are_read_and_written(count):
+    """2,048 are the most that are looked at once for all rows."""
+    random = np.random.default_rng(count)
+    x, places = array((3, 70), "f4"), random.integers(-70, 70, count)
+    np.testing.assert_array_equal(
+        compiled("index.Tensor")(x, (None, places)), np.take(x, places, 1, mode="wrap")
+    )
+    np.testing.assert_array_equal(
+        compiled("index_select")(x, 1, places % 70), np.take(x, places % 70, 1)
+    )
+    added = np.zeros_like(x)
+    np.add.at(added, (slice(None), places % 70), 1)
+    np.testing.assert_array_equal(
+        compiled("index_add")(np.zeros_like(x), 1, places % 70, np.ones((3, count), "f4")), added
+    )
+    places[-1] = 70
+    kernel = _core.CompiledKernel("index_select", lambda *_: "the reference")
+    assert kernel(x, 1, places) == "the reference"
