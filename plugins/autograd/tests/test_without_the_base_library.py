@@ -21,11 +21,13 @@ def test_its_tests_pass_on_a_small_library() -> None:
     here = Path(__file__).parent
     names = {str(each.metadata["Name"]) for each in distributions()}
     others = {name for name in names if name.startswith("dovetail")} - NEEDED
-    environment = {**os.environ, "DOVETAIL_BLOCK": " ".join(sorted(others))}
+    settings = {"DOVETAIL_BLOCK": " ".join(sorted(others)), "DOVETAIL_NATIVE": "0"}
     command = [sys.executable, "-m", "pytest", "-q", "--no-header"]
     command += ["-p", "no:cacheprovider", "-p", "no:dovetail"]
     command += [str(here / f"test_{name}.py") for name in FILES]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env={**os.environ, **settings}, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout
     counted = re.search(r"(\d+) passed", done.stdout)
     assert counted is not None
