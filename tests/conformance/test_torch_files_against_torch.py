@@ -276,3 +276,51 @@ def test_the_globals_that_pytorch_allows_are_known_here() -> None:
         except FormatError:
             pass
     assert unknown == []
+
+
+def with_attributes(lib: Any) -> Any:
+    """Return tensors to which a program gave attributes."""
+    x, weight = lib.zeros(2), lib.nn.Parameter(lib.ones(2))
+    x.origin = "a program"
+    weight.group = [x, 3]
+    return [x, {"weight": weight}, x]
+
+
+def attributes_of(read: Any) -> Any:
+    x, held, again = read
+    group = held["weight"].group
+    return x.origin, group[0] is x, group[1], again is x, type(held["weight"]).__name__
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_attributes_of_tensors_are_in_files_as_there(weights_only: bool) -> None:
+    expected = attributes_of(torch.load(written(with_attributes(torch)), weights_only=weights_only))
+    for form in ("torch", "dovetail"):
+        stream = io.BytesIO()
+        dovetail.save(with_attributes(dovetail), stream, **{"torch": {"format": form}}.get(form, {}))
+        stream.seek(0)
+        assert attributes_of(dovetail.load(stream, weights_only=weights_only)) == expected
+        if form == "torch":
+            stream.seek(0)
+            assert attributes_of(torch.load(stream, weights_only=weights_only)) == expected
+    assert attributes_of(dovetail.load(written(with_attributes(torch)))) == expected
+
+
+class Holder:
+    """Holds tensors, and is pickled."""
+
+
+def test_attributes_of_tensors_in_pickled_objects_are_in_files() -> None:
+    holder = Holder()
+    x, held, _ = with_attributes(dovetail)
+    holder.held = [held["weight"], held["weight"], x]  # type: ignore[attr-defined]
+    for weights_only in (True, False):
+        stream = io.BytesIO()
+        dovetail.save([holder, x], stream)
+        stream.seek(0)
+        with dovetail.serialization.safe_globals([Holder]):
+            read, again = dovetail.load(stream, weights_only=weights_only)
+        first, second, third = read.held
+        assert first is second
+        assert first.group[0] is third is again
+        assert again.origin == "a program"

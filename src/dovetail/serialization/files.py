@@ -118,7 +118,7 @@ def _torch_pieces(obj: object, is_default: bool) -> Iterator[memoryview | bytes]
 def _described(obj: object) -> Iterator[memoryview | bytes]:
     """Return the pieces of a safetensors file with `obj`."""
     tensors = TensorWriter()
-    encoder = Encoder(tensors.index)
+    encoder = Encoder(tensors)
     root = encoder.encode(obj)
     if encoder.others:
         tensors.entries[PICKLE_ENTRY] = pickle_objects(encoder.others, tensors)

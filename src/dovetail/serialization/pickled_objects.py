@@ -39,7 +39,7 @@ def unpickle_objects(
     """
     stream = io.BytesIO(entry.data)
     if allowed is not None:
-        objects = unpickle(stream, allowed, tensors.tensor)
+        objects = unpickle(stream, allowed, tensors.pickled_tensor)
     else:
         try:
             objects = _Unpickler(stream, tensors).load()
@@ -57,8 +57,12 @@ class _Pickler(pickle.Pickler):
         super().__init__(stream, protocol=4)
         self._tensors = tensors
 
-    def persistent_id(self, obj: Any) -> int | None:
-        return self._tensors.index(obj, "pickled") if type(obj) in (Tensor, Parameter) else None
+    def persistent_id(self, obj: Any) -> int | tuple[int, dict[str, Any]] | None:
+        if type(obj) not in (Tensor, Parameter):
+            return None
+        number = self._tensors.index(obj, "pickled")
+        attributes = self._tensors.new_attributes(obj, number)
+        return (number, attributes) if attributes else number
 
 
 class _Unpickler(pickle.Unpickler):
@@ -68,5 +72,5 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(stream)
         self._tensors = tensors
 
-    def persistent_load(self, pid: int) -> Tensor:
-        return self._tensors.tensor(pid)
+    def persistent_load(self, pid: Any) -> Tensor:
+        return self._tensors.pickled_tensor(pid)

@@ -16,6 +16,7 @@ from .element_bytes import bytes_of_line, line_of_bytes
 from .placement import Placement
 from .safetensors_file import Entry, is_storable
 from .tensor_records import StorageRecord, TensorRecord
+from .torch_format.rebuilt_tensors import set_attributes
 
 PICKLE_ENTRY = "__pickle__"
 """The entry of a file with what is pickled."""
@@ -29,6 +30,7 @@ class TensorWriter:
         self.storages: dict[str, dict[str, Any]] = {}
         self.tensors: list[dict[str, Any]] = []
         self._numbers: dict[int, int] = {}
+        self._described: set[int] = set()
         self._names: dict[Any, str] = {}
         self._repeated: Counter[str] = Counter()
         self._alive: list[Tensor] = []
@@ -53,6 +55,13 @@ class TensorWriter:
             number = self._numbers[id(tensor)] = len(self.tensors)
             self.tensors.append(record)
         return number
+
+    def new_attributes(self, tensor: Tensor, number: int) -> dict[str, Any]:
+        """Return the attributes that a program gave a tensor; nothing after the first time."""
+        if number in self._described:
+            return {}
+        self._described.add(number)
+        return dict(vars(tensor))
 
     def _storage(self, tensor: Tensor, path: str) -> str:
         if tensor.is_meta:
@@ -123,6 +132,15 @@ class TensorReader:
         self._line = line
         self._flat: dict[str, Tensor] = {}
         self._made: dict[int, Tensor] = {}
+
+    def pickled_tensor(self, identity: Any) -> Tensor:
+        """Return the tensor of a persistent id: a number, or a number and attributes."""
+        attributes = None
+        if type(identity) is tuple and len(identity) == 2:
+            identity, attributes = identity
+        tensor = self.tensor(identity)
+        set_attributes(tensor, attributes)
+        return tensor
 
     def tensor(self, number: Any) -> Tensor:
         """Return tensor ``number``; raises FormatError if there is none."""

@@ -15,7 +15,7 @@ from dovetail_kernel import Device, NamedDtype, Size, dtype, sparse_coo
 from ..nn.parameter import Parameter
 from .checked_json import FormatError, checked_integer, checked_list, checked_text, shown
 from .checked_keys import KeyChecks
-from .stored_tensors import parts_of_sparse
+from .stored_tensors import TensorWriter, parts_of_sparse
 from .tensor_records import device_name, dtype_named
 from .torch_format.rebuilt_tensors import rebuild_sparse_tensor
 
@@ -30,14 +30,15 @@ class Encoder:
     """Turns an object into JSON values.
 
     Numbers (except nan, infinities and large integers), strings, booleans, None and lists are plain
-    JSON; anything else is an object whose only key is its type. A repeated list, dict or set is
+    JSON; anything else is an object whose key is its type. Dicts, and tensors where they come first,
+    have ``"attributes"`` too if they have some. A repeated list, dict or set is
     ``{"again": n}``, counted in the order in which containers start. A repeated non-empty tuple is
     ``{"same": n}``, counted in the order in which tuples end.
 
     Parameters
     ----------
-    tensor_number : callable
-        Function that returns the number of a tensor, from the tensor and its path.
+    tensors : TensorWriter
+        Numbers the tensors.
 
     Attributes
     ----------
@@ -47,8 +48,8 @@ class Encoder:
         Unique names of the types of other objects.
     """
 
-    def __init__(self, tensor_number: Callable[[Tensor, str], int]) -> None:
-        self._tensor_number = tensor_number
+    def __init__(self, tensors: TensorWriter) -> None:
+        self._tensors = tensors
         self._containers: dict[int, int] = {}
         self._tuples: dict[int, int] = {}
         self._others: dict[int, int] = {}
@@ -70,9 +71,9 @@ class Encoder:
         if kind is bytes:
             return {"bytes": base64.b64encode(value).decode("ascii")}
         if kind is Tensor or kind is Parameter:
-            return {"tensor": self._tensor_number(value, path)}
+            return self._tensor(value, path)
         if isinstance(value, Tensor) and value.is_sparse:
-            parts = [self._tensor_number(each, path) for each in parts_of_sparse(value)]
+            parts = [self._tensors.index(each, path) for each in parts_of_sparse(value)]
             return {"sparse_coo": [*parts, list(value.shape), value.is_coalesced()]}
         if isinstance(value, dtype):
             return {"dtype": value.name}
@@ -85,6 +86,17 @@ class Encoder:
         if kind in (list, set, *_DICTS.values()):
             return self._container(value, kind, path)
         return self._other(value, kind)
+
+    def _tensor(self, tensor: Tensor, path: str) -> dict[str, Any]:
+        number = self._tensors.index(tensor, path)
+        node: dict[str, Any] = {"tensor": number}
+        attributes = self._tensors.new_attributes(tensor, number)
+        if attributes:
+            node["attributes"] = self._attributes(attributes)
+        return node
+
+    def _attributes(self, attributes: dict[str, Any]) -> list[Any]:
+        return [[key, self.encode(item)] for key, item in attributes.items()]
 
     def _items(self, values: Any, path: str) -> list[Any]:
         return [self.encode(item, _join(path, position)) for position, item in enumerate(values)]
@@ -108,14 +120,11 @@ class Encoder:
         pairs = [
             [self.encode(key), self.encode(item, _join(path, key))] for key, item in value.items()
         ]
-        attributes = getattr(value, "__dict__", None)
-        if attributes:
+        node: dict[str, Any] = {kind.__name__: pairs}
+        if getattr(value, "__dict__", None):
             # A state dict keeps its modules' versions in an attribute.
-            return {
-                kind.__name__: pairs,
-                "attributes": [[key, self.encode(item)] for key, item in attributes.items()],
-            }
-        return {kind.__name__: pairs}
+            node["attributes"] = self._attributes(vars(value))
+        return node
 
     def _other(self, value: Any, kind: type[Any]) -> Any:
         if id(value) not in self._others:
@@ -159,13 +168,16 @@ class Decoder:
         kind = next(iter(node), "")
         if kind in _DICTS:
             return self._dict(kind, node)
+        if kind == "tensor":
+            tensor = self._tensor(node[kind])
+            if len(node) > 1:
+                self._set_attributes(tensor, node)
+            return tensor
         if len(node) != 1:
             raise FormatError(f"an object of one key was expected, not {shown(node)}")
         content = node[kind]
         what = f"{shown(kind)} in the description"
         match kind:
-            case "tensor":
-                return self._tensor(content)
             case "sparse_coo":
                 return self._sparse(checked_list(content, what))
             case "tuple":
@@ -246,13 +258,13 @@ class Decoder:
 
     def _set_attributes(self, result: Any, node: dict[str, Any]) -> None:
         if len(node) > 2 or "attributes" not in node or not hasattr(result, "__dict__"):
-            raise FormatError(f"a dict has one key, or 'attributes' too, unlike {shown(node)}")
-        for pair in checked_list(node["attributes"], "the attributes of a dict"):
+            raise FormatError(f"an object has one key, or 'attributes' too, unlike {shown(node)}")
+        for pair in checked_list(node["attributes"], "the attributes of an object"):
             if not isinstance(pair, list) or len(pair) != 2:
                 raise FormatError(f"an attribute should be a list of two, not {shown(pair)}")
             name = checked_text(pair[0], "the name of an attribute")
             if name.startswith("__") or hasattr(result, name):
-                raise FormatError(f"{shown(name)} is no attribute of a saved dict")
+                raise FormatError(f"{shown(name)} is no attribute of a saved object")
             setattr(result, name, self.decode(pair[1]))
 
 

@@ -125,15 +125,22 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
         if kind is bytes:  # Python's own way makes empty ones by a global that torch.load refuses
             return codecs.encode, (obj.decode("latin-1"), "latin1")
         if kind is Tensor:
-            return self._tensor(obj)
+            rebuild, args = self._tensor(obj)
+            if not vars(obj):
+                return rebuild, args
+            state = rebuild, self._name("torch", "Tensor"), args, dict(vars(obj))
+            return self._name("torch._tensor", "_rebuild_from_type_v2"), state
         if isinstance(obj, Tensor) and obj.is_sparse:
             return self._name("torch._utils", "_rebuild_sparse_tensor"), (
                 sparse_coo,
                 (*parts_of_sparse(obj), obj.shape, obj.is_coalesced()),
             )
         if kind is Parameter:
-            rebuild, hooks = self._name("torch._utils", "_rebuild_parameter"), _no_hooks()
-            return rebuild, (obj.detach(), obj.requires_grad, hooks)
+            made = obj.detach(), obj.requires_grad, _no_hooks()
+            if not vars(obj):
+                return self._name("torch._utils", "_rebuild_parameter"), made
+            rebuild = self._name("torch._utils", "_rebuild_parameter_with_state")
+            return rebuild, (*made, dict(vars(obj)))
         if isinstance(obj, Device):
             index = () if obj.index is None else (obj.index,)
             return self._name("torch", "device"), (obj.type, *index)
