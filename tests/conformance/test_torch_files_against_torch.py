@@ -297,7 +297,8 @@ def test_attributes_of_tensors_are_in_files_as_there(weights_only: bool) -> None
     expected = attributes_of(torch.load(written(with_attributes(torch)), weights_only=weights_only))
     for form in ("torch", "dovetail"):
         stream = io.BytesIO()
-        dovetail.save(with_attributes(dovetail), stream, **{"torch": {"format": form}}.get(form, {}))
+        options: Any = {"format": "torch"} if form == "torch" else {}
+        dovetail.save(with_attributes(dovetail), stream, **options)
         stream.seek(0)
         assert attributes_of(dovetail.load(stream, weights_only=weights_only)) == expected
         if form == "torch":

@@ -242,6 +242,10 @@ if TYPE_CHECKING:
         def __call__(self, new: dtype, /) -> object:
             """Forget what depends on the default dtype, which is `new` from now on."""
 
+    class MemoryListener(Protocol):
+        def __call__(self, is_filled: bool, /) -> object:
+            """Fill new memory that nothing is written to, or leave it."""
+
     class BackendObserver(Protocol):
         def __call__(self, new: Backend, /) -> object:
             """Prepare for calls on a backend: each one that exists, and each new one."""
@@ -277,6 +281,11 @@ DEFAULT_DTYPE: Final[SharedSocket[DefaultDtypeListener]] = SharedSocket(
     "when it is imported, and at the first call of a compiled entry",
 )
 """Called after every change of the default dtype."""
+
+UNINITIALIZED_MEMORY: Final[SharedSocket[MemoryListener]] = SharedSocket(
+    ("dovetail_native.kernel_table",), "with `COMPILED_OPERATOR`"
+)
+"""Called after every change of whether new memory is filled."""
 
 NEW_BACKEND: Final[SharedSocket[BackendObserver]] = SharedSocket(
     (

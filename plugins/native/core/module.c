@@ -76,6 +76,7 @@ static PyMethodDef module_functions[] = {
     {"set_overrides", set_overrides, METH_VARARGS, NULL},
     {"set_default_device", set_default_device, METH_VARARGS, NULL},
     {"set_default_dtype", set_default_dtype, METH_O, NULL},
+    {"set_filled_memory", set_filled_memory, METH_O, NULL},
     {"set_view_class", set_view_class, METH_O, NULL},
     {"slot_offset", slot_offset, METH_VARARGS, NULL},
     {"is_bare_class", is_bare_class, METH_O, NULL},

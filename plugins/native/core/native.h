@@ -160,6 +160,9 @@ PyObject *set_attributes(PyObject *module, PyObject *args);
 PyObject *set_default_device(PyObject *module, PyObject *args);
 PyObject *set_default_dtype(PyObject *module, PyObject *dtype);
 
+/* table/creation.c: whether new memory is to be filled, which the references do. */
+PyObject *set_filled_memory(PyObject *module, PyObject *is_filled);
+
 /* Each adds types to the module. Return 0, or -1 with an exception. */
 int add_ufunc_loop_type(PyObject *module, module_state *state);
 int add_route_type(PyObject *module, module_state *state);

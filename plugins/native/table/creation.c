@@ -3,6 +3,20 @@
 
 typedef enum { NOT_SET, ZEROS, ONES } contents;
 
+static int memory_is_filled = 0; /* a setting of the process: every core in it has the same */
+
+PyObject *
+set_filled_memory(PyObject *module, PyObject *is_filled)
+{
+    (void)module;
+    int value = PyObject_IsTrue(is_filled);
+    if (value < 0) {
+        return NULL;
+    }
+    memory_is_filled = value;
+    Py_RETURN_NONE;
+}
+
 int
 is_addressable(int ndim, const npy_intp *dims, npy_intp item)
 {
@@ -36,7 +50,8 @@ fill_with_ones(PyArrayObject *array)
 static PyObject *
 new_of(int ndim, const npy_intp *dims, PyArray_Descr *dtype, contents fill)
 {
-    if (!is_addressable(ndim, dims, PyDataType_ELSIZE(dtype))) {
+    if (!is_addressable(ndim, dims, PyDataType_ELSIZE(dtype)) ||
+        (fill == NOT_SET && memory_is_filled)) {
         return NULL;
     }
     Py_INCREF(dtype); /* both take a reference */

@@ -18,6 +18,7 @@ from dovetail_kernel import (
     set_warn_always,
     warn_user,
 )
+from dovetail_kernel.types import UNINITIALIZED
 
 from .. import cuda
 
@@ -49,7 +50,8 @@ _debug_mode = 0
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for operators that give the same bits each time.
 
-    On the cpu all of them do, whether they are asked to or not. Those of CUDA that add where
+    On the cpu all of them do, whether they are asked to or not; memory that they do not write is
+    filled then (see `dovetail.utils.deterministic`). Those of CUDA that add where
     several elements meet (``index_add``, ``scatter_add``, ``put_``, the gradients of indexing) add
     in any order; since they are not checked, a warning says so where there is CUDA.
 
@@ -112,6 +114,7 @@ def get_deterministic_debug_mode() -> int:
 def _set_debug_mode(value: int) -> None:
     global _debug_mode
     _debug_mode = value
+    UNINITIALIZED.change(deterministic=value > 0)
     if value and cuda.is_available():
         warn_user(
             "operators that add where several elements meet are not deterministic on CUDA, and "

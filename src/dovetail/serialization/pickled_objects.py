@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Sequence
+from functools import partial
 from typing import IO, Any
 
 from dovetail_aten import Tensor
@@ -13,6 +14,7 @@ from ..nn.parameter import Parameter
 from .checked_json import FormatError
 from .safetensors_file import Entry
 from .stored_tensors import TensorReader, TensorWriter
+from .torch_format.rebuilt_tensors import set_attributes
 from .torch_format.restricted_pickles import AllowedGlobals, unpickle
 
 
@@ -39,7 +41,7 @@ def unpickle_objects(
     """
     stream = io.BytesIO(entry.data)
     if allowed is not None:
-        objects = unpickle(stream, allowed, tensors.pickled_tensor)
+        objects = unpickle(stream, allowed, partial(_referred, tensors))
     else:
         try:
             objects = _Unpickler(stream, tensors).load()
@@ -48,6 +50,16 @@ def unpickle_objects(
     if not isinstance(objects, list):
         raise FormatError("its pickled objects are no list")
     return objects
+
+
+def _referred(tensors: TensorReader, identity: Any) -> Tensor:
+    """Return the tensor of a persistent id: a number, or a number and attributes."""
+    attributes = None
+    if type(identity) is tuple and len(identity) == 2:
+        identity, attributes = identity
+    tensor = tensors.tensor(identity)
+    set_attributes(tensor, attributes)
+    return tensor
 
 
 class _Pickler(pickle.Pickler):
@@ -73,4 +85,4 @@ class _Unpickler(pickle.Unpickler):
         self._tensors = tensors
 
     def persistent_load(self, pid: Any) -> Tensor:
-        return self._tensors.pickled_tensor(pid)
+        return _referred(self._tensors, pid)

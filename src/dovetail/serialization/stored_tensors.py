@@ -16,7 +16,6 @@ from .element_bytes import bytes_of_line, line_of_bytes
 from .placement import Placement
 from .safetensors_file import Entry, is_storable
 from .tensor_records import StorageRecord, TensorRecord
-from .torch_format.rebuilt_tensors import set_attributes
 
 PICKLE_ENTRY = "__pickle__"
 """The entry of a file with what is pickled."""
@@ -132,15 +131,6 @@ class TensorReader:
         self._line = line
         self._flat: dict[str, Tensor] = {}
         self._made: dict[int, Tensor] = {}
-
-    def pickled_tensor(self, identity: Any) -> Tensor:
-        """Return the tensor of a persistent id: a number, or a number and attributes."""
-        attributes = None
-        if type(identity) is tuple and len(identity) == 2:
-            identity, attributes = identity
-        tensor = self.tensor(identity)
-        set_attributes(tensor, attributes)
-        return tensor
 
     def tensor(self, number: Any) -> Tensor:
         """Return tensor ``number``; raises FormatError if there is none."""

@@ -30,7 +30,7 @@ class Encoder:
     """Turns an object into JSON values.
 
     Numbers (except nan, infinities and large integers), strings, booleans, None and lists are plain
-    JSON; anything else is an object whose key is its type. Dicts, and tensors where they come first,
+    JSON; anything else is an object whose key is its type. Dicts and tensors, where they are first,
     have ``"attributes"`` too if they have some. A repeated list, dict or set is
     ``{"again": n}``, counted in the order in which containers start. A repeated non-empty tuple is
     ``{"same": n}``, counted in the order in which tuples end.

@@ -5,5 +5,6 @@ Imports nothing of the package but `errors`.
 """
 
 from .dtype import BY_BIT, COMPLEX, FLOAT, INT
+from .uninitialized import UNINITIALIZED, filler
 
-__all__ = ["BY_BIT", "COMPLEX", "FLOAT", "INT"]
+__all__ = ["BY_BIT", "COMPLEX", "FLOAT", "INT", "UNINITIALIZED", "filler"]

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ._core import CompiledKernel, HalfLoop, kernel_names
+from dovetail_kernel.sockets import UNINITIALIZED_MEMORY
+from dovetail_kernel.types import UNINITIALIZED
+
+from ._core import CompiledKernel, HalfLoop, kernel_names, set_filled_memory
 
 NAMES: Final = frozenset(kernel_names())
+
+UNINITIALIZED_MEMORY.add(set_filled_memory)
+set_filled_memory(UNINITIALIZED.is_filled)
 
 ROUNDED_ONCE: Final = "rounded_once"
 """The operator that is a ufunc, its reference, on half precision beside single numbers."""

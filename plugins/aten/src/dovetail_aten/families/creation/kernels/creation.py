@@ -16,7 +16,7 @@ from dovetail_kernel import (
     scalar_dtype,
 )
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.types import COMPLEX, FLOAT
+from dovetail_kernel.types import COMPLEX, FLOAT, UNINITIALIZED, filler
 from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.checks.range_checks import check_range
@@ -46,8 +46,14 @@ class Creation(Family):
         dtype = dtype or self.default_float()
         shape = check_size(size, dtype.itemsize)
         if memory_format is None or memory_format is contiguous_format:
-            return self.capabilities.empty(shape, dtype)
-        return self._in_format(self.capabilities.empty, shape, dtype, memory_format)
+            return self._memory(shape, dtype)
+        return self._in_format(self._memory, shape, dtype, memory_format)
+
+    def _memory(self, shape: Any, dtype: Any) -> Any:
+        """Return a new array that is uninitialised, or filled if the program asked for that."""
+        if UNINITIALIZED.is_filled:
+            return self._filled(tuple(shape), filler(self.dtypes[dtype]), dtype)
+        return self.capabilities.empty(shape, dtype)
 
     def _in_format(
         self, make: Callable[..., Any], shape: Sequence[int], dtype: Any, memory_format: Any
@@ -63,7 +69,7 @@ class Creation(Family):
         """Return a new uninitialised array with these strides, in elements."""
         dtype = dtype or self.default_float()
         check_strides(size, stride, dtype.itemsize)
-        memory = self.capabilities.empty((extent(size, stride),), dtype)
+        memory = self._memory((extent(size, stride),), dtype)
         return self.capabilities.as_strided(memory, tuple(size), tuple(stride), 0)
 
     @operator("empty_permuted")
@@ -79,7 +85,7 @@ class Creation(Family):
         check_physical_layout(size, physical_layout)
         dtype = dtype or self.default_float()
         size = check_size(size, dtype.itemsize)
-        made = self.capabilities.empty(tuple([size[dim] for dim in physical_layout]), dtype)
+        made = self._memory(tuple([size[dim] for dim in physical_layout]), dtype)
         return made.transpose(inverse(physical_layout)) if size else made
 
     @operator("zeros")
@@ -164,10 +170,10 @@ class Creation(Family):
     ) -> Any:
         """Return a new uninitialised array like `x`, in its order of strides."""
 
-        def make(shape: Sequence[int], dtype: NativeDtype) -> Any:
-            return self.capabilities.empty(shape, dtype)
-
-        return self._like(make, self.xp.empty_like, x, dtype, memory_format)
+        if UNINITIALIZED.is_filled:
+            value = filler(self.dtypes[dtype or x.dtype])
+            return self.full_like(x, value, dtype=dtype, memory_format=memory_format)
+        return self._like(self.capabilities.empty, self.xp.empty_like, x, dtype, memory_format)
 
     def _like(
         self, make: Callable[..., Any], like: Callable[..., Any], x: Array, dtype: Any, form: Format

@@ -31,15 +31,17 @@ from dovetail_kernel import (
     resize_storage,
     restoring,
     share_storage,
+    wrap,
 )
 from dovetail_kernel.signature import NORMAL
+from dovetail_kernel.types import UNINITIALIZED, filler
 
 from ....typing import Array, Tensor
 
 
 def resize(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> Any:
     """Give `self` another size, over its storage, which grows if it must; elements stay in the
-    order in which they lie, and new ones are not set.
+    order in which they lie, and new ones are not set, or filled if the program asked for that.
     """
     _check(self, "resize_")
     _refuse_gradients(self)
@@ -47,9 +49,25 @@ def resize(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | N
     if sizes == tuple(self.array.shape) and memory_format is None:
         return self
     strides = _strides(sizes, memory_format)
-    _show(self, share_storage(self), sizes, strides, _offset_of(self))
+    storage = share_storage(self)
+    before = storage.nbytes()
+    _show(self, storage, sizes, strides, _offset_of(self))
+    if UNINITIALIZED.is_filled and not self.is_meta:
+        _fill_from(self, storage, before)
     bump_version(self)
     return self
+
+
+def _fill_from(self: TensorBase, storage: Storage, nbytes: int) -> None:
+    """Fill the elements of a storage behind its first bytes."""
+    arrays, itemsize = self._backend.arrays, self.dtype.itemsize
+    first = -(-nbytes // itemsize)
+    count = storage.nbytes() // itemsize - first
+    if count > 0:
+        native = arrays.native_dtypes[self.dtype]
+        rest = arrays.as_view(storage.array, native, (count,), (itemsize,), first * itemsize)
+        tensor: Any = wrap(rest, self._backend)
+        F.fill_(tensor, filler(self.dtype))
 
 
 @restoring()
