@@ -427,3 +427,34 @@ def test_constraints_and_transforms_to_them_are_pytorchs(name: str) -> None:
     assert repr(ours) == repr(theirs)
     if name != "dependent":
         assert (ours.is_discrete, ours.event_dim) == (theirs.is_discrete, theirs.event_dim)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("logit", [1e30, -1e30, 200.0, -200.0, 30.0, -3.0, 0.0])
+@pytest.mark.parametrize("value", [0.0, 0.25, 1.0])
+def test_densities_of_extreme_logits_are_pytorchs(dtype: str, logit: float, value: float) -> None:
+    def found(lib: Any) -> list[float]:
+        kind = getattr(lib, dtype)
+        logits = lib.tensor([logit], dtype=kind, requires_grad=True)
+        made = lib.distributions.ContinuousBernoulli(logits=logits)
+        density = made.log_prob(lib.tensor([value], dtype=kind))
+        density.sum().backward()
+        return [density.item(), logits.grad.item(), made.mean.item(), made.variance.item()]
+
+    assert found(dovetail) == pytest.approx(found(torch), rel=2e-4, abs=2e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("concentration", [1e-6, 1e-3, 0.1])
+def test_shares_of_small_concentrations_are_numbers(dtype: str, concentration: float) -> None:
+    def found(lib: Any) -> Any:
+        lib.manual_seed(0)
+        kind = getattr(lib, dtype)
+        shares = lib.distributions.Dirichlet(lib.full((3,), concentration, dtype=kind))
+        halves = lib.distributions.Beta(*lib.full((2,), concentration, dtype=kind))
+        return shares.sample((20,)).tolist(), halves.sample((20,)).tolist()
+
+    (ours, our_halves), (theirs, their_halves) = found(dovetail), found(torch)
+    assert ours == [pytest.approx(row, rel=1e-5) for row in theirs]
+    assert our_halves == pytest.approx(their_halves, rel=1e-5)
+    assert all([0 < each <= 1 for each in our_halves])

@@ -16,7 +16,7 @@ import torch
 from cuda_of_pytorch import skip_if_built_with_cuda
 from devices import cpu_only_where
 from expressions import expressions, shown
-from same_programs import Programs, assert_same
+from same_programs import Programs, assert_same, plain
 
 import dovetail_aten
 import dovetail_kernel
@@ -145,6 +145,18 @@ def test_conversions_are_as_in_pytorch(text: str, monkeypatch: pytest.MonkeyPatc
     assert outcome(Ours(), text) == outcome(torch, text)
 
 
+FILLS: dict[str, Any] = {
+    "arange": lambda lib, out: lib.arange(4.0, out=out),
+    "linspace": lambda lib, out: lib.linspace(0, 3, 4, out=out),
+    "logspace": lambda lib, out: lib.logspace(0, 3, 4, base=2, out=out),
+}
+
+OUTS: dict[str, Any] = {
+    "two rows": lambda lib: lib.zeros(2, 2),
+    "columns of a tensor": lambda lib: lib.zeros(2, 3).narrow(1, 1, 2),
+    "a column": lambda lib: lib.zeros(4, 1),
+}
+
 PROGRAMS = Programs(
     {
         "arange by less than one": lambda lib: lib.arange(0, 3, 1j),
@@ -170,6 +182,15 @@ PROGRAMS = Programs(
         ),
         "arange of bools": lambda lib: lib.arange(3, dtype=lib.bool),
         "full of no dimensions": lambda lib: lib.full((), 2),
+        **{
+            f"{name} into {words}": (lambda lib, fill=fill, out=out: fill(lib, out(lib)))
+            for name, fill in FILLS.items()
+            for words, out in OUTS.items()
+        },
+        "nothing and nothing along any dimension": lambda lib: plain(
+            [lib.cat([lib.zeros(0), lib.zeros(0)], dim=dim) for dim in (0, 1, -2)]
+        ),
+        "numbers farther apart than the greatest": lambda lib: lib.zeros(2).uniform_(-3e38, 3e38),
     }
 )
 

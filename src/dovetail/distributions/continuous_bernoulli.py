@@ -14,7 +14,7 @@ from ..nn.functional import binary_cross_entropy_with_logits
 from . import constraints
 from .chances import Chances
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, clamp_probs, validated
+from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs, validated
 
 __all__ = ["ContinuousBernoulli"]
 
@@ -51,6 +51,11 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
         self._set_chances(validate_args, probs, logits)
         if probs is not None:
             vars(self)["probs"] = clamp_probs(self.probs)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The probabilities, away from 0 and 1, where the density has no formula."""
+        return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
     def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         new._lims = self._lims

@@ -155,7 +155,9 @@ class Shapes(Family):
         check_cat([array.ndim for array in tensors])
         tensors = self._alike(tensors)
         # An empty 1-d tensor joins anything.
-        taking_part = [array for array in tensors if array.shape != (0,)] or tensors
+        taking_part = [array for array in tensors if array.shape != (0,)]
+        if not taking_part:  # any `dim` will do
+            return self.capabilities.contiguous(self.xp.concatenate(tensors))
         axis = wrap_dim(dim, taking_part[0].ndim)
         try:
             return self.capabilities.contiguous(self.xp.concatenate(taking_part, axis=axis))

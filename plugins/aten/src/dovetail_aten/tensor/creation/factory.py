@@ -340,7 +340,7 @@ def check_out(function: str, out: Tensor) -> None:
         )
 
 
-_KEEP_SHAPE: Final = frozenset({"arange", "linspace"})
+_KEEP_SHAPE: Final = frozenset({"arange", "linspace", "logspace"})
 """Factories that fill an ``out=`` of as many elements as it is, whatever its shape."""
 
 

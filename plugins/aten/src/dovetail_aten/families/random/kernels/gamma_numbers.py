@@ -52,7 +52,8 @@ class GammaNumbers(Drawing):
         """
         self._check_numbers("dirichlet", x)
         xp = self.xp
-        drawn = self._gamma(x, generator)
+        # Numbers of small shapes are 0, whose shares are not: where all are, 0 / 0 would be NaN.
+        drawn = xp.maximum(self._gamma(x, generator), finfo(float64).tiny)
         shares = self._positive(drawn / xp.sum(drawn, axis=-1, keepdims=True), x.dtype)
         return xp.minimum(shares, 1 - finfo(self.dtypes[x.dtype]).eps / 2).astype(x.dtype)
 

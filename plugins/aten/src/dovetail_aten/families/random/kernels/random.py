@@ -81,6 +81,12 @@ class Random(Drawing):
                 f"uniform_ expects to return a [from, to) range, but found from={from_} > "
                 f"to={to}. Swap them."
             )
+        if to - from_ > limit:
+            raise RuntimeError(
+                "uniform_ expects to-from <= std::numeric_limits<"
+                f"{self.dtypes[x.dtype].scalar_name}>::max(), but found to={to} and from={from_} "
+                "which result in to-from to exceed the limit"
+            )
         return self._uniform(x, x.dtype, generator, from_, to)
 
     @operator("normal_")
