@@ -525,3 +525,10 @@ def test_a_write_without_a_derivative_is_refused_before_it_writes(reduce: str) -
         with pytest.raises(NotImplementedError, match="forward AD with scatter_"):
             dual.scatter_(0, index, 2, reduce=reduce)
         assert unpack_dual(dual).primal.equal(x)
+
+
+def test_the_module_has_the_number_of_the_current_level() -> None:
+    assert dt.autograd.forward_ad._current_level == -1
+    with dt.autograd.forward_ad.dual_level() as level:
+        assert dt.autograd.forward_ad._current_level == level == 0
+    assert dt.autograd.forward_ad._current_level == -1

@@ -138,6 +138,7 @@ from .types.promotion import result_dtype as result_dtype
 from .types.promotion import scalar_category as scalar_category
 from .types.promotion import scalar_dtype as scalar_dtype
 from .types.promotion import set_default_dtype as set_default_dtype
+from .types.uninitialized import UNINITIALIZED as UNINITIALIZED
 from .user_warning import is_warn_always_enabled as is_warn_always_enabled
 from .user_warning import reset_once_warnings as reset_once_warnings
 from .user_warning import set_warn_always as set_warn_always

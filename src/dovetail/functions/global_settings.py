@@ -11,6 +11,7 @@ import dovetail_aten as aten
 import dovetail_cpu
 from dovetail_aten import matmul_precision
 from dovetail_kernel import (
+    UNINITIALIZED,
     dtype,
     is_warn_always_enabled,
     set_default_dtype,
@@ -18,7 +19,6 @@ from dovetail_kernel import (
     set_warn_always,
     warn_user,
 )
-from dovetail_kernel.types import UNINITIALIZED
 
 from .. import cuda
 

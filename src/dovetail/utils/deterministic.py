@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from dovetail_kernel.types import UNINITIALIZED
+from dovetail_kernel import UNINITIALIZED
 
 __all__ = ["fill_uninitialized_memory"]  # noqa: F822 - a property of the module's class
 

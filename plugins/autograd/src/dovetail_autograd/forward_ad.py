@@ -51,6 +51,11 @@ class UnpackedDualTensor(NamedTuple):
     tangent: TensorBase | None
 
 
+def current_dual_level() -> int:
+    """Return the number of the level that dual tensors are made at; -1 outside of any."""
+    return -1 if _current.get() is None else _ONLY_LEVEL
+
+
 def enter_dual_level() -> int:
     """Enter a forward level, in which dual tensors can be created, and return its number.
 
@@ -195,6 +200,7 @@ def unpack_dual(tensor: TensorBase, *, level: int | None = None) -> UnpackedDual
 
 __all__ = [
     "UnpackedDualTensor",
+    "current_dual_level",
     "dual_level",
     "enter_dual_level",
     "exit_dual_level",

@@ -19,6 +19,7 @@ from dovetail_kernel import (
     int64,
     scalar_dtype,
     state,
+    uint64,
     warn_user,
     warn_user_once,
     wrap,
@@ -27,7 +28,7 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel.devices import innermost
 from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.signature import NO_GRAD
-from dovetail_kernel.types import FLOAT
+from dovetail_kernel.types import FLOAT, INT
 
 from ...backend.devices import as_device, backend_for, ready_backend
 from ...backend.pinned_memory import check_pinning
@@ -272,8 +273,13 @@ def _from_anything(data: Any, wanted: dtype | None, device: DeviceLike | None) -
             "must be real number, not complex: a complex number does not fit into a real dtype. "
             "Take .real."
         )
-    array = host.asarray(numbers, host.native_dtypes[_WIDEST[category]])
-    if wanted is not _WIDEST[category]:
+    widest = _WIDEST[category]
+    if category == INT and wanted is uint64:
+        widest = uint64
+    elif category == INT and wanted.category == FLOAT and max(numbers) >= 1 << 63:
+        widest = float64
+    array = host.asarray(numbers, host.native_dtypes[widest])
+    if wanted is not widest:
         array = host.cast(array, host.native_dtypes[wanted])
     return wrap(_moved(array.reshape(shape), backend, place.index), backend)
 

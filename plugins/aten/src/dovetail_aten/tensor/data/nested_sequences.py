@@ -15,6 +15,7 @@ from dovetail_kernel import (
     promote_types,
     scalar_category,
     scalar_dtype,
+    uint64,
 )
 
 from .dtype_arguments import check_number
@@ -111,11 +112,11 @@ def check_numbers(numbers: list[Any], wanted: dtype, category: int) -> None:
     if not numbers or (category == 2 and wanted.category != 1):
         return
     low, high = min(numbers), max(numbers)
-    if category == 1 and (low < -(1 << 63) or high >= 1 << 63):
+    beyond = 1 << (63 if wanted.category < 2 and wanted is not uint64 else 64)
+    if category == 1 and (low < -(1 << 63) or high >= beyond):
         raise ValueError(
-            f"Overflow when unpacking long long: {high if high >= 1 << 63 else low} does not fit "
-            "into int64. "
-            "Give floats."
+            f"Overflow when unpacking long long: {high if high >= beyond else low} does not fit "
+            f"into {'int64' if beyond == 1 << 63 else 'uint64'}. Give floats."
         )
     if wanted.category == 1:
         for number in (low, high) if category == 1 else numbers:
