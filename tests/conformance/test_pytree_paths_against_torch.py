@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import dovetail
+
 THEIRS = pytest.importorskip("torch.utils._pytree", reason="PyTorch is the oracle of these tests")
 OURS = import_module("dovetail.utils._pytree")
 BOTH = pytest.mark.parametrize("pytree", [THEIRS, OURS], ids=["torch", "dovetail"])
@@ -117,3 +119,20 @@ def test_fields_that_are_left_out_have_their_defaults_again() -> None:
         OURS.register_dataclass(Batch, field_names=["inputs"])
     with pytest.raises(ValueError, match="field_names must be specified"):
         OURS.register_dataclass(int)
+
+
+def test_leaves_of_arguments_come_by_position_and_then_by_name() -> None:
+    for pytree in (OURS, THEIRS):
+        assert pytree.arg_tree_leaves(1, [2, {"a": 3}], b=(4,), c=None) == [1, 2, 3, 4, None]
+        assert pytree.arg_tree_leaves() == []
+
+
+def test_the_sizes_of_a_size_have_paths() -> None:
+    import torch
+
+    for pytree, size in ((OURS, dovetail.Size([2, 3])), (THEIRS, torch.Size([2, 3]))):
+        paths = pytree.tree_leaves_with_path([size])
+        assert [(pytree.keystr(path), leaf) for path, leaf in paths] == [
+            ("[0][0]", 2),
+            ("[0][1]", 3),
+        ]

@@ -160,3 +160,8 @@ def key_get(obj: object, kp: KeyPath) -> Any:
     for key in kp:
         obj = key.get(obj)
     return obj
+
+
+def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
+    """Return the leaves of the arguments of a call: of those by position, then of those by name."""
+    return pytree.flatten((args, kwargs))[0]

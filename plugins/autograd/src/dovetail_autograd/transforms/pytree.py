@@ -121,7 +121,7 @@ _containers: Final[dict[type, Container]] = {
 }
 
 
-SEQUENCES: Final = (tuple, list, deque)
+SEQUENCES: Final = (tuple, list, deque, Size)
 """The containers whose items are numbered."""
 
 
