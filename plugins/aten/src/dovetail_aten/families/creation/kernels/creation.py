@@ -173,7 +173,7 @@ class Creation(Family):
         if UNINITIALIZED.is_filled:
             value = filler(self.dtypes[dtype or x.dtype])
             return self.full_like(x, value, dtype=dtype, memory_format=memory_format)
-        return self._like(self.capabilities.empty, self.xp.empty_like, x, dtype, memory_format)
+        return self._like(self._memory, self.xp.empty_like, x, dtype, memory_format)
 
     def _like(
         self, make: Callable[..., Any], like: Callable[..., Any], x: Array, dtype: Any, form: Format
