@@ -52,7 +52,7 @@ def unpickle_objects(
     return objects
 
 
-def _referred(tensors: TensorReader, identity: Any) -> Tensor:
+def _referred(tensors: TensorReader, identity: object) -> Tensor:
     """Return the tensor of a persistent id: a number, or a number and attributes."""
     attributes = None
     if type(identity) is tuple and len(identity) == 2:
@@ -84,5 +84,5 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(stream)
         self._tensors = tensors
 
-    def persistent_load(self, pid: Any) -> Tensor:
+    def persistent_load(self, pid: object) -> Tensor:
         return _referred(self._tensors, pid)

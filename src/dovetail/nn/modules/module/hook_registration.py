@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, MutableMapping
-from typing import Any
+from typing import Any, Protocol
 
-from .hooks import Hook, HookTable, RemovableHandle, add_backward_hook, add_hook
+from .hooks import (
+    Hook,
+    HookTable,
+    ModuleHooks,
+    RemovableHandle,
+    add_backward_hook,
+    add_hook,
+)
 from .state import State
 
 _ON_ONE = "on a single Module"
+
+
+class _Owner(Protocol):
+    """A module, or what has the global hooks."""
+
+    def _own_hooks(self) -> ModuleHooks: ...
 
 
 class HookView(MutableMapping[int, Callable[..., Any]]):
@@ -44,17 +57,17 @@ class HookView(MutableMapping[int, Callable[..., Any]]):
         return repr(OrderedDict(self))
 
 
-def _property_of_functions(find: Callable[[Any], HookTable], what: str) -> property:
-    def read(self: Any) -> HookView:
+def _property_of_functions(find: Callable[[_Owner], HookTable], what: str) -> property:
+    def read(self: _Owner) -> HookView:
         return HookView(find(self))
 
-    def write(self: Any, functions: Any) -> None:
+    def write(self: _Owner, functions: Any) -> None:
         table = find(self)
         kept = {key: table.get(key, Hook(function)) for key, function in functions.items()}
         table.clear()
         table.update(kept)
 
-    def delete(self: Any) -> None:
+    def delete(self: _Owner) -> None:
         find(self).clear()
 
     return property(read, write, delete, doc=f"The functions of {what}, by their ids.")
@@ -70,14 +83,14 @@ def table_of_functions(kind: str) -> property:
 def table_of_flags(kind: str, flag: str) -> property:
     """Return a property that is which hooks of a table were registered with a flag."""
 
-    def read(self: Any) -> dict[int, bool]:
+    def read(self: _Owner) -> dict[int, bool]:
         table: HookTable = getattr(self._own_hooks(), kind)
         return {key: True for key, hook in table.items() if getattr(hook, flag)}
 
     return property(read, doc=f"Which of its hooks ``{kind}`` were registered with ``{flag}``.")
 
 
-def _backward_table(self: Any) -> HookTable:
+def _backward_table(self: _Owner) -> HookTable:
     hooks = self._own_hooks()
     table: HookTable = hooks.backward or hooks.full_backward
     return table
@@ -88,7 +101,7 @@ backward_hooks = _property_of_functions(
 )
 
 
-def are_full_backward_hooks(self: Any) -> bool | None:
+def are_full_backward_hooks(self: _Owner) -> bool | None:
     """Return whether the backward hooks are full ones; None if there are none."""
     hooks = self._own_hooks()
     return True if hooks.full_backward else False if hooks.backward else None
