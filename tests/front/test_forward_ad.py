@@ -532,3 +532,25 @@ def test_the_module_has_the_number_of_the_current_level() -> None:
     with dt.autograd.forward_ad.dual_level() as level:
         assert dt.autograd.forward_ad._current_level == level == 0
     assert dt.autograd.forward_ad._current_level == -1
+
+
+UNDIFFERENTIABLE = {
+    "running_mean": lambda x, t: dt.nn.functional.batch_norm(x, t, dt.ones(3)),
+    "running_var": lambda x, t: dt.nn.functional.batch_norm(x, dt.zeros(3), t),
+    "weight": lambda x, t: dt.nn.functional.binary_cross_entropy(x, dt.ones(2, 3), t),
+    "pos_weight": lambda x, t: dt.nn.functional.binary_cross_entropy_with_logits(
+        x, dt.ones(2, 3), pos_weight=t
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNDIFFERENTIABLE)
+def test_a_tangent_of_an_argument_without_a_derivative_is_refused(name: str) -> None:
+    call, x = UNDIFFERENTIABLE[name], dt.full((2, 3), 0.5)
+    message = f"not differentiable with respect to argument '{name}'.*cannot have a tangent"
+    with pytest.raises(RuntimeError, match=message):
+        dt.func.jvp(lambda t: call(x, t), (dt.full((3,), 0.5),), (dt.ones(3),))
+    with dual_level(), pytest.raises(RuntimeError, match=message):
+        call(make_dual(x, x), make_dual(dt.full((3,), 0.5), dt.ones(3)))
+    detached = dt.func.jvp(lambda t: call(t, dt.full((3,), 0.5)), (x,), (x,))[1]
+    assert detached.isfinite().all()

@@ -207,11 +207,17 @@ def refuse_gradient(op: Operator, name: str, tensor: TensorBase) -> None:
         Naming the argument.
     """
     if edge_of(tensor) is not None:
-        raise RuntimeError(
-            f"The function '{op.base_name}' is not differentiable with respect to argument "
-            f"'{name}'. This input cannot have requires_grad True. Give {name}.detach(), or call "
-            "it in a no_grad() block."
-        )
+        raise not_differentiable(op, name, "requires_grad True")
+
+
+def not_differentiable(op: Operator, name: str, what: str) -> RuntimeError:
+    """Return the error for an argument by which an operator has no derivative, but which has
+    `what`.
+    """
+    return RuntimeError(
+        f"The function '{op.base_name}' is not differentiable with respect to argument '{name}'. "
+        f"This input cannot have {what}. Give {name}.detach()."
+    )
 
 
 def check_all_inplace(*written: TensorBase | Sequence[TensorBase | None] | None) -> None:

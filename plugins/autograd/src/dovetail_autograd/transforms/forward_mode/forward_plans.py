@@ -167,7 +167,7 @@ def _made(op: OpOverload) -> Plan | None:
             argument.is_tensor_like and (argument.kwarg_only or "[" in argument.kind)
         ):
             return None
-    if len(formula.forward) != 1 or formula.forward[0].output != 0:
+    if formula.refused or len(formula.forward) != 1 or formula.forward[0].output != 0:
         return None
     if formula.output_differentiability is not None and not all(formula.output_differentiability):
         return None

@@ -12,6 +12,7 @@ from dovetail_kernel import TensorBase
 
 from ...graph.engine_ops import cast, filled_like, operator, real
 from ...graph.function_node import DIFFERENTIABLE
+from ...recording.write_steps import not_differentiable
 from ..wrapped.wrapped_calls import map_tensors
 from ..wrapped.written_tensors import place_in_graph
 from .inplace_duals import write_dual
@@ -75,10 +76,19 @@ class TangentCall:
         return made if several else made[0]
 
     def can_have_tangents(self) -> bool:
-        """Return whether an argument that the results depend on differentiably has a tangent."""
+        """Return whether an argument that the results depend on differentiably has a tangent.
+
+        Raises
+        ------
+        RuntimeError
+            If an argument has one by which the operator has no derivative.
+        """
         formula = self.formula
         names: Sequence[str] = tuple(self.tangents)
         if isinstance(formula, Formula):
+            for name in formula.refused:
+                if self.tangents[name] is not None:
+                    raise not_differentiable(self.op._operator, name, "a tangent")
             flags = formula.output_differentiability
             if flags is not None and not any(flags):
                 return False
