@@ -68,8 +68,8 @@ def test_it_imports_trains_and_saves_where_there_is_no_posix(tmp_path: Path) -> 
         for name in ("register_at_fork", "memfd_create", "posix_fallocate", "sched_getaffinity"):
             vars(os).pop(name, None)
         import dovetail
-        from dovetail import _file_replacement as file_replacement
-        file_replacement.fcntl = None  # as where it cannot be imported
+        from dovetail._files import replacement
+        replacement.fcntl = None  # as where it cannot be imported
         x = dovetail.ones(3, requires_grad=True)
         (x * x).sum().backward()
         x.detach().share_memory_()

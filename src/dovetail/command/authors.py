@@ -59,7 +59,7 @@ def stubs(
     """Write a .pyi stub of dovetail.ops.NAMESPACE: every operator with the types of its
     arguments.
     """
-    from .._file_replacement import write_text
+    from .._files import write_text
     from ..inspection.stub_text import stub_of
 
     with failures(), words(RuntimeError, OSError):

@@ -9,7 +9,7 @@ from typing import Any
 
 from dovetail_aten import Tensor
 
-from .._file_replacement import write_text
+from .._files import write_text
 from .graph_reading import Graph, Parameters, Vertex, held_by, read_graph
 
 

@@ -11,7 +11,7 @@ from rich.tree import Tree
 
 from dovetail_dispatcher import Observer, Span, Trace
 
-from .._file_replacement import write_text
+from .._files import write_text
 from .runs.recording import HashObserver
 
 

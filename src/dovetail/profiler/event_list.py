@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from .._file_replacement import write_file, write_text
+from .._files import write_file, write_text
 from .events import FunctionEvent, FunctionEventAvg
 from .tables import table_of
 

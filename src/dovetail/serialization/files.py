@@ -17,7 +17,7 @@ from typing import IO, Any, TypeAlias
 
 from dovetail_kernel import warn_user
 
-from .._file_replacement import write_file, write_pieces
+from .._files import write_file, write_pieces
 from .byte_sources import ByteSource, MappedSource
 from .checked_json import (
     FormatError,

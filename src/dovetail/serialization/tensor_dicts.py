@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_aten import Tensor
 
-from .._file_replacement import write_file
+from .._files import write_file
 from .checked_json import FormatError
 from .element_bytes import bytes_of_line, line_of_bytes
 from .placement import Placement
