@@ -178,7 +178,7 @@ def work() -> dict[str, tuple[Callable[[], None], int]]:
 
 @dataclass
 class Row:
-    """What is seen of the process in one stretch of time."""
+    """What is seen of the process in one stretch of time; `times` are medians."""
 
     minutes: float
     resident: float
@@ -186,7 +186,7 @@ class Row:
     threads: int
     objects: int
     rounds: int
-    times: dict[str, list[float]] = field(default_factory=dict)
+    times: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def seen(cls, start: float, rounds: int, times: dict[str, list[float]]) -> Row:
@@ -200,13 +200,11 @@ class Row:
             threading.active_count(),
             len(gc.get_objects()),
             rounds,
-            times,
+            {name: statistics.median(each) for name, each in times.items()},
         )
 
     def __str__(self) -> str:
-        took = " ".join(
-            [f"{name} {statistics.median(each) * 1e6:.0f}" for name, each in self.times.items()]
-        )
+        took = " ".join([f"{name} {each * 1e6:.0f}" for name, each in self.times.items()])
         return (
             f"{self.minutes:7.1f} min {self.resident:7.1f} MiB {self.handles} handles "
             f"{self.threads} threads {self.objects} objects {self.rounds} rounds; µs: {took}"
@@ -252,9 +250,7 @@ def growth(rows: list[Row]) -> list[str]:
             found.append(f"{name} grew from {before} to {after}")
     for kind in middle[0].times:
         before, after = (
-            statistics.median(
-                [statistics.median(each.times[kind]) for each in part if kind in each.times]
-            )
+            statistics.median([each.times[kind] for each in part if kind in each.times])
             for part in (middle, last)
         )
         if after > before * 1.5:
@@ -275,7 +271,7 @@ def plot(rows: list[Row], path: Path) -> None:
         seen = [each for each in rows if kind in each.times]
         below.semilogy(
             [each.minutes for each in seen],
-            [statistics.median(each.times[kind]) * 1e6 for each in seen],
+            [each.times[kind] * 1e6 for each in seen],
             label=kind,
         )
     above.set_ylim(0)
