@@ -19,6 +19,7 @@ from dovetail_kernel import (
     set_state,
     state,
     wrap,
+    wrapped_backend,
 )
 from dovetail_kernel.devices import backends
 from dovetail_kernel.sockets import AUTOGRAD, DEVICE_TYPES
@@ -94,16 +95,10 @@ class NumberedArrays(NumPyArrays):
 def tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a test add backends that the next one does not see."""
     monkeypatch.setattr(DEVICE_TYPES, "plugs", ())
-    devices = tuple(
-        [each for each in backends._in_order if each.is_device]
-    )  # a transform may have run before
-    monkeypatch.setattr(
-        backends, "_by_name", {each.name: backends._by_name[each.name] for each in devices}
-    )
-    monkeypatch.setattr(
-        backends, "_by_bit", {bit: each for bit, each in backends._by_bit.items() if each.is_device}
-    )
-    monkeypatch.setattr(backends, "_in_order", devices)
+    wrapped_backend()  # is made once: what transforms set up for it stays
+    monkeypatch.setattr(backends, "_by_name", dict(backends._by_name))
+    monkeypatch.setattr(backends, "_by_bit", dict(backends._by_bit))
+    monkeypatch.setattr(backends, "_in_order", backends._in_order)
 
 
 _made: dict[tuple[str, type[ArrayBackend]], Backend] = {}
