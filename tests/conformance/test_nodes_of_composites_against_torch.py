@@ -44,22 +44,6 @@ def test_a_composite_has_the_node_of_its_last_part_and_the_same_gradient(node: s
     assert np.allclose(ours[1], theirs[1])
 
 
-def test_convolutions_and_pooling_of_channels_last_give_c_order() -> None:
-    def strides(lib: Any) -> list[Any]:
-        x = lib.ones(2, 4, 4, 4).to(memory_format=lib.channels_last)
-        made = [
-            lib.nn.functional.conv2d(x, lib.ones(4, 4, 1, 1)),
-            lib.nn.functional.max_pool2d(x, 2),
-        ]
-        assert all(
-            each.contiguous(memory_format=lib.channels_last).stride()[1] == 1 for each in made
-        )
-        return [each.is_contiguous() for each in made]
-
-    assert strides(dovetail) == [True, True]
-    assert strides(torch) == [False, False]
-
-
 def test_narrow_copy_of_a_dimension_that_is_not_there() -> None:
     with pytest.raises(IndexError, match="Dimension out of range"):
         dovetail.narrow_copy(dovetail.ones(2, 3), 5, 0, 1)

@@ -31,10 +31,10 @@ _PYTORCHS: Final = (
 
 _GONE: Final = {
     *("on_default_dtype_change", "set_autograd_interface", "set_storage_class"),
-    "plain_signature",
+    *("plain_signature", "signature_of"),
 }
 """Functions that no file names: the first ones installed hooks, for which there are sockets now;
-the last one read signatures, which functions show by themselves now.
+the last ones read signatures, which functions show by themselves now.
 """
 
 

@@ -79,7 +79,10 @@ def make_tensor(
     made: Any = empty(sizes, dtype=dtype, device=device)
     if inexact:
         parts: Any = functions.view_as_real(made) if dtype.is_complex else made
-        parts.uniform_(least, most)
+        if most - least > finfo(dtype).max:  # more than uniform_ takes
+            parts.uniform_(least / 2, most / 2).mul_(2)
+        else:
+            parts.uniform_(least, most)
     else:
         made = functions.randint(int(least), int(most), sizes, dtype=dtype, device=device)
     if exclude_zero:

@@ -5,6 +5,7 @@ them.
 
 from __future__ import annotations
 
+import inspect
 from importlib.resources import files
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -422,7 +423,10 @@ def test_a_kernel_looks_at_no_value_of_a_lazy_array(name, lazy, generic):
         expected = generic.kernels[name].fn(*CALLS[name], **keywords)
     if not name.startswith(("empty", "new_empty")):
         for own, other in zip(flat(plain(result)), flat(expected), strict=True):
-            np.testing.assert_array_equal(own, other)
+            if other is None:
+                assert own is None
+            else:
+                np.testing.assert_allclose(own, other, rtol=1e-6)  # sums may be compiled
 
 
 @pytest.mark.parametrize("name", LOOKING)
@@ -495,7 +499,7 @@ def test_every_kernel_of_a_table_is_registered_and_its_family_loaded_when_it_is_
         assert table.kernels.is_pending("add.Tensor")
         add = kernels["add.Tensor"]
         assert (add.fast_path, add.out_function) == (np.add, np.add)
-        assert add.fn.__self__.__class__.__name__ == "Arithmetic"
+        assert inspect.unwrap(add.fn).__self__.__class__.__name__ == "Arithmetic"
         assert not table.kernels.is_pending("add.Tensor")
         assert not table.kernels.is_pending("mul.Tensor")
         assert table.kernels.is_pending("relu")

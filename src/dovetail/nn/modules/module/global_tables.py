@@ -7,6 +7,7 @@ from types import ModuleType
 from .hook_registration import (
     are_full_backward_hooks,
     backward_hooks,
+    set_full_backward_hooks,
     table_of_flags,
     table_of_functions,
 )
@@ -24,4 +25,4 @@ class GlobalTables(ModuleType):
     _global_forward_hooks_with_kwargs = table_of_flags("forward", "with_kwargs")
     _global_forward_hooks_always_called = table_of_flags("forward", "always_call")
     _global_backward_hooks = backward_hooks
-    _global_is_full_backward_hook = property(are_full_backward_hooks)
+    _global_is_full_backward_hook = property(are_full_backward_hooks, set_full_backward_hooks)

@@ -107,6 +107,23 @@ def are_full_backward_hooks(self: _Owner) -> bool | None:
     return True if hooks.full_backward else False if hooks.backward else None
 
 
+def set_full_backward_hooks(self: _Owner, value: bool | None) -> None:
+    """Let hooks of either kind be registered from now on, with None; there has to be none.
+
+    Raises
+    ------
+    AttributeError
+        For any other value than the present one: the hooks that are registered say of which kind
+        they are.
+    """
+    present = are_full_backward_hooks(self)
+    if value is not present:
+        raise AttributeError(
+            f"the backward hooks that are registered make this {present}, not {value}. Remove "
+            "them, or register hooks of the other kind."
+        )
+
+
 class HookRegistration(State):
     """The methods of `Module` that register hooks."""
 
