@@ -15,15 +15,19 @@ from same_programs import Programs, assert_same
 
 import dovetail
 
+torch = pytest.importorskip("torch")
+
 PROGRAMS = Programs()
 
 
 @pytest.fixture(autouse=True)
 def without_global_hooks() -> Iterator[None]:
     yield
-    module = dovetail.nn.modules.module
-    for name in ("_global_forward_hooks", "_global_forward_pre_hooks", "_global_backward_hooks"):
-        setattr(module, name, OrderedDict())
+    for library in (dovetail, torch):
+        module = library.nn.modules.module
+        for name in ("forward_hooks", "forward_pre_hooks", "backward_hooks"):
+            setattr(module, f"_global_{name}", OrderedDict())
+        module._global_is_full_backward_hook = None  # PyTorch keeps the last one's kind
 
 
 @PROGRAMS("the table of a handle")
