@@ -123,6 +123,10 @@ class Printer:
         self.bindings[name] = bound
         return name
 
+    def by_name(self, name: str, text: str) -> str:
+        """Return the text of an argument given by name, which may be a keyword of Python."""
+        return f"**{{{name!r}: {text}}}" if iskeyword(name) else f"{name}={text}"
+
     def builtin(self, name: str) -> str:
         """Return the name of a builtin: its own, unless an argument is called so."""
         return self.bind(name, getattr(builtins, name)) if name in self._taken else name

@@ -55,7 +55,7 @@ class IfCondition(Step):
 
     def print(self, to: Printer) -> None:
         asked = [each.text(to) for each in self.arguments]
-        asked += [f"{name}={each.text(to)}" for name, each in self.keywords]
+        asked += [to.by_name(name, each.text(to)) for name, each in self.keywords]
         route = to.bind("conditioned_route", self.build(self.plan))
         call = f"{route}({', '.join([to.name(each) for each in self.given])})"
         if self.made:

@@ -69,7 +69,7 @@ class KernelCall(Record):
     def lines(self, to: Printer, results: tuple[Value, ...]) -> list[str]:
         """Return the lines of the call."""
         given = [each.text(to) for each in self.arguments]
-        given += [f"{name}={each.text(to)}" for name, each in self.keywords]
+        given += [to.by_name(name, each.text(to)) for name, each in self.keywords]
         if self.out is not None:
             given.append(f"out={to.name(self.out)}.array")
         function = to.bind(self.role, COMPILED_KERNEL.plug(self.function))

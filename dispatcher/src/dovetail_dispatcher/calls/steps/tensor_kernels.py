@@ -35,7 +35,7 @@ class CallTensorKernel(Step):
     def print(self, to: Printer) -> None:
         given = [to.bind(name, bound) for name, bound in self.first]
         given += [to.name(each) for each in self.arguments]
-        given += [f"{name}={to.name(each)}" for name, each in self.keywords]
+        given += [to.by_name(name, to.name(each)) for name, each in self.keywords]
         kernel = to.bind("kernel", self.kernel)
         to.add(f"{to.name(self.result)} = {kernel}({', '.join(given)})")
 
