@@ -11,6 +11,7 @@ import os
 from typing import Any
 
 import numpy as np
+import pytest
 import small_views
 
 from dovetail_dispatcher import Library, ops
@@ -293,6 +294,8 @@ IS_SMALL = (
 )
 """Whether the small library is in place of the base library, which is not installed or blocked."""
 
+needs_base = pytest.mark.skipif(IS_SMALL, reason="the small library has not all that it calls")
+
 
 def load() -> list[Library]:
     """Load the base library if it is installed, else define the small one; keep the result
@@ -339,3 +342,14 @@ def tensor(values: Any, requires_grad: bool = False, dtype: Any = np.float32) ->
     made = wrap(np.array(values, dtype), backend("cpu"))
     made.requires_grad = requires_grad
     return made
+
+
+def real(values: Any, requires_grad: bool = False) -> TensorBase:
+    """Return a tensor of double precision."""
+    return tensor(values, requires_grad, np.float64)
+
+
+def close(found: Any, expected: Any) -> None:
+    """Check shape and values of a tensor, to twelve digits."""
+    assert tuple(found.shape) == np.shape(expected)
+    np.testing.assert_allclose(found.array, expected, rtol=1e-12)

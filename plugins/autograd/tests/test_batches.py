@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_library import tensor
+from small_library import close, needs_base, real
 
 import dovetail_autograd as autograd
 from dovetail_autograd.transforms import active_levels, grad, vmap
@@ -23,15 +23,6 @@ RANDOM = np.random.default_rng(0)
 ROWS = RANDOM.standard_normal((3, 4))
 OTHERS = RANDOM.standard_normal((3, 4))
 SHARED = RANDOM.standard_normal(4)
-
-
-def real(values: Any, requires_grad: bool = False) -> Any:
-    return tensor(values, requires_grad, np.float64)
-
-
-def close(found: Any, expected: Any) -> None:
-    assert tuple(found.shape) == np.shape(expected)
-    np.testing.assert_allclose(found.array, expected, rtol=1e-12, atol=1e-14)
 
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
@@ -444,12 +435,9 @@ def test_randomness_has_three_names() -> None:
 
 
 random_like = getattr(ops.aten, "rand_like", None)
-needs_generators = pytest.mark.skipif(
-    not hasattr(ops.aten, "rand_like"), reason="the small library has no random operators"
-)
 
 
-@needs_generators
+@needs_base
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_random_operators_are_refused_unless_told_how(is_shared: bool) -> None:
     shared = real(SHARED)
@@ -457,7 +445,7 @@ def test_random_operators_are_refused_unless_told_how(is_shared: bool) -> None:
         vmap(lambda x: random_like(shared if is_shared else x))(real(ROWS))
 
 
-@needs_generators
+@needs_base
 @pytest.mark.parametrize("is_shared", [False, True])
 @pytest.mark.parametrize("chunk_size", [None, 1, 2])
 def test_samples_draw_the_same_or_differently(is_shared: bool, chunk_size: int | None) -> None:
@@ -473,7 +461,7 @@ def test_samples_draw_the_same_or_differently(is_shared: bool, chunk_size: int |
     assert len(np.unique(different)) == 12
 
 
-@needs_generators
+@needs_base
 @pytest.mark.parametrize(("randomness", "count"), [("same", 1), ("different", 3)])
 def test_dropout_draws_as_the_map_says(randomness: str, count: int) -> None:
     ones = real(np.ones(64))
@@ -484,7 +472,7 @@ def test_dropout_draws_as_the_map_says(randomness: str, count: int) -> None:
     assert len({row.tobytes() for row in dropped}) == count
 
 
-@needs_generators
+@needs_base
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_dropout_that_is_off_draws_nothing(is_shared: bool) -> None:
     ones = real(np.ones(8))
@@ -494,7 +482,7 @@ def test_dropout_that_is_off_draws_nothing(is_shared: bool) -> None:
     close(dropped, np.ones((3, 8)))
 
 
-@needs_generators
+@needs_base
 def test_writes_of_random_numbers_follow_the_batch() -> None:
     different = vmap(lambda x: ops.aten.normal_(clone(x)), randomness="different")(real(ROWS)).array
     assert len(np.unique(different)) == 12

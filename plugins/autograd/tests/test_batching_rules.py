@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_library import tensor
+from small_library import close, real
 
 from dovetail_autograd.transforms import vmap
 from dovetail_dispatcher import Library, ops, register_vmap
@@ -20,15 +20,6 @@ total, clone, select = ops.aten.sum.default, ops.aten.clone.default, ops.aten.se
 add_ = ops.aten.add_.Tensor
 
 ROWS = np.random.default_rng(0).standard_normal((3, 4))
-
-
-def real(values: Any, requires_grad: bool = False) -> Any:
-    return tensor(values, requires_grad, np.float64)
-
-
-def close(found: Any, expected: Any) -> None:
-    assert tuple(found.shape) == np.shape(expected)
-    np.testing.assert_allclose(found.array, expected, rtol=1e-12, atol=1e-14)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_library import tensor
+from small_library import close, needs_base, real, tensor
 
 import dovetail_autograd as autograd
 from dovetail_autograd import Function
@@ -28,20 +28,8 @@ add_, mul_, copy_ = ops.aten.add_.Tensor, ops.aten.mul_.Tensor, ops.aten.copy_.d
 zero_, select, view = ops.aten.zero_.default, ops.aten.select.int, ops.aten.view.default
 unbind, stack = ops.aten.unbind.int, ops.aten.stack.default
 
-needs_texts = pytest.mark.skipif(
-    not hasattr(ops.aten, "mm"), reason="the small library has no texts of tensors"
-)
 VALUES = np.array([0.3, 0.7, -0.2])
 TANGENT = np.array([1.0, 2.0, 3.0])
-
-
-def real(values: Any, requires_grad: bool = False) -> Any:
-    return tensor(values, requires_grad, np.float64)
-
-
-def close(found: Any, expected: Any) -> None:
-    assert tuple(found.shape) == np.shape(expected)
-    np.testing.assert_allclose(found.array, expected, rtol=1e-12, atol=1e-14)
 
 
 @pytest.fixture
@@ -167,7 +155,7 @@ class TestMaking:
         check(made, [1.0], [2.0])
         assert unpack_dual(made).tangent.dtype is real([1.0]).dtype
 
-    @needs_texts
+    @needs_base
     def test_the_text_shows_the_tangent(self) -> None:
         text = repr(dual([1.0], [2.0]).array)
         assert text.startswith("tensor([1.]")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_library import tensor
+from small_library import close, real, tensor
 
 import dovetail_autograd as autograd
 from dovetail_autograd.checking.functional import hessian, hvp, jacobian, jvp, vhp, vjp
@@ -19,15 +19,6 @@ total = ops.aten.sum.default
 VALUES = np.array([0.3, 0.7])
 OTHERS = np.array([2.0, -1.0])
 V, W = np.array([1.0, 3.0]), np.array([-2.0, 5.0])
-
-
-def real(values: Any, requires_grad: bool = False) -> Any:
-    return tensor(values, requires_grad, np.float64)
-
-
-def close(found: Any, expected: Any) -> None:
-    assert tuple(found.shape) == np.shape(expected)
-    np.testing.assert_allclose(found.array, expected, rtol=1e-12, atol=1e-14)
 
 
 def product(x: Any, y: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_library import tensor
+from small_library import close, real, tensor
 
 import dovetail_autograd as autograd
 from dovetail_autograd import Function, gradcheck
@@ -20,15 +20,6 @@ total, clone, mul_ = ops.aten.sum.default, ops.aten.clone.default, ops.aten.mul_
 ROWS = np.random.default_rng(0).standard_normal((3, 4))
 VALUES = np.array([0.3, 0.7, -0.2])
 OTHERS = np.array([2.0, -1.0, 0.5])
-
-
-def real(values: Any, requires_grad: bool = False) -> Any:
-    return tensor(values, requires_grad, np.float64)
-
-
-def close(found: Any, expected: Any) -> None:
-    assert tuple(found.shape) == np.shape(expected)
-    np.testing.assert_allclose(found.array, expected, rtol=1e-12, atol=1e-14)
 
 
 class Square(Function):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_library import tensor
+from small_library import close, tensor
 
 import dovetail_autograd as autograd
 from dovetail_autograd import Node
@@ -25,11 +25,6 @@ SCORES, CLASSES = RANDOM.standard_normal((4, 3)), np.array([0, 2, 1, 1])
 
 def real(values: Any, requires_grad: bool = True) -> Any:
     return tensor(values, requires_grad, np.float64)
-
-
-def close(found: Any, expected: Any) -> None:
-    assert tuple(found.shape) == np.shape(expected)
-    np.testing.assert_allclose(found.array, expected, rtol=1e-10)
 
 
 def is_fused(result: Any) -> bool:

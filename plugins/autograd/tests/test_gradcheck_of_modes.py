@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_library import tensor
+from small_library import needs_base, tensor
 
 import dovetail_autograd as autograd
 from dovetail_autograd import Function, GradcheckError, gradcheck, gradgradcheck
@@ -14,11 +14,6 @@ from dovetail_dispatcher import ops
 
 mul, add, exp = ops.aten.mul.Tensor, ops.aten.add.Tensor, ops.aten.exp.default
 total, clone, detach = ops.aten.sum.default, ops.aten.clone.default, ops.aten.detach.default
-
-
-needs_texts = pytest.mark.skipif(
-    not hasattr(ops.aten, "mm"), reason="the small library has no texts of tensors"
-)
 
 
 def real(values: Any = (0.3, 0.7), dtype: Any = np.float64) -> Any:
@@ -131,7 +126,7 @@ def test_wrong_tangents_fail(fast_mode: bool) -> None:
     np.testing.assert_array_equal(x.array, [0.3, 0.7])
 
 
-@needs_texts
+@needs_base
 def test_the_message_shows_both_jacobians() -> None:
     with pytest.raises(GradcheckError) as caught:
         gradcheck(WrongForward.apply, real([1.0]), **MODES)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_library import tensor
+from small_library import close, real, tensor
 
 import dovetail_autograd as autograd
 from dovetail_autograd.transforms import (
@@ -30,17 +30,8 @@ VALUES = np.array([0.3, 0.7, -0.2])
 OTHERS = np.array([2.0, -1.0, 0.5])
 
 
-def real(values: Any, requires_grad: bool = False) -> Any:
-    return tensor(values, requires_grad, np.float64)
-
-
 def cube(x: Any) -> Any:
     return total(mul(x, mul(x, x)))
-
-
-def close(found: Any, expected: Any) -> None:
-    assert tuple(found.shape) == np.shape(expected)
-    np.testing.assert_allclose(found.array, expected, rtol=1e-12, atol=1e-14)
 
 
 def test_grad_is_the_gradient_and_leaves_the_argument_alone() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_library import tensor
+from small_library import close, needs_base, real, tensor
 
 import dovetail_autograd as autograd
 from dovetail_autograd import Function, gradcheck
@@ -17,22 +17,10 @@ mul, add, exp = ops.aten.mul.Tensor, ops.aten.add.Tensor, ops.aten.exp.default
 total, clone, detach = ops.aten.sum.default, ops.aten.clone.default, ops.aten.detach.default
 add_, mul_, select = ops.aten.add_.Tensor, ops.aten.mul_.Tensor, ops.aten.select.int
 as_strided = ops.aten.as_strided.default
-needs_base = pytest.mark.skipif(
-    not hasattr(ops.aten, "view_as_real"), reason="the small library has no such operators"
-)
-
-
-def real(values: Any, requires_grad: bool = False) -> Any:
-    return tensor(values, requires_grad, np.float64)
 
 
 def complex_(values: Any, requires_grad: bool = False) -> Any:
     return tensor(values, requires_grad, np.complex128)
-
-
-def close(found: Any, expected: Any) -> None:
-    assert tuple(found.shape) == np.shape(expected)
-    np.testing.assert_allclose(found.array, expected, rtol=1e-12)
 
 
 def returning(found: Any) -> Any:

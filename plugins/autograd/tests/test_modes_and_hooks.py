@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_library import tensor
+from small_library import real, tensor
 
 import dovetail_autograd as autograd
 from dovetail_autograd import Function
@@ -18,10 +18,6 @@ from dovetail_dispatcher import ops
 mul, add, exp = ops.aten.mul.Tensor, ops.aten.add.Tensor, ops.aten.exp.default
 total, clone = ops.aten.sum.default, ops.aten.clone.default
 add_, mul_, select = ops.aten.add_.Tensor, ops.aten.mul_.Tensor, ops.aten.select.int
-
-
-def real(values: Any, requires_grad: bool = False) -> Any:
-    return tensor(values, requires_grad, np.float64)
 
 
 class Square(Function):

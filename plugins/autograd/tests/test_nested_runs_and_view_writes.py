@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_library import tensor
+from small_library import close, needs_base, real
 
 import dovetail_autograd as autograd
 from dovetail_autograd import Function, GradcheckError, gradcheck, gradgradcheck
@@ -19,20 +19,6 @@ aten: Any = ops.aten
 mul, add, exp = aten.mul.Tensor, aten.add.Tensor, aten.exp.default
 total, clone, select = aten.sum.default, aten.clone.default, aten.select.int
 add_, mul_, copy_ = aten.add_.Tensor, aten.mul_.Tensor, aten.copy_.default
-needs_base = pytest.mark.skipif(
-    not hasattr(ops.aten, "mm"), reason="the small library has no such operators"
-)
-
-
-def real(values: Any, requires_grad: bool = False) -> Any:
-    return tensor(values, requires_grad, np.float64)
-
-
-def close(found: Any, expected: Any) -> None:
-    assert tuple(found.shape) == np.shape(expected)
-    np.testing.assert_allclose(found.array, expected, rtol=1e-12)
-
-
 # -- backwards inside backwards --------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_library import tensor
+from small_library import real, tensor
 
 import dovetail_autograd as autograd
 from dovetail_autograd import gradcheck
@@ -21,10 +21,6 @@ if not hasattr(ops.aten, "mm"):
 
 RANDOM = np.random.default_rng(0)
 A, B, C = (RANDOM.standard_normal((3, 3)) for _ in range(3))
-
-
-def real(values: Any, requires_grad: bool = False) -> Any:
-    return tensor(values, requires_grad, np.float64)
 
 
 def index(*values: int) -> Any:

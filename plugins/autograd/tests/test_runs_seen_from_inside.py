@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_library import tensor
+from small_library import real
 
 import dovetail_autograd as autograd
 from dovetail_autograd import Function, NodeTask
@@ -16,10 +16,6 @@ from dovetail_dispatcher import custom_op as make_custom_op
 
 mul, add, exp = ops.aten.mul.Tensor, ops.aten.add.Tensor, ops.aten.exp.default
 total, select = ops.aten.sum.default, ops.aten.select.int
-
-
-def real(values: Any, requires_grad: bool = False) -> Any:
-    return tensor(values, requires_grad, np.float64)
 
 
 class Asking(Function):

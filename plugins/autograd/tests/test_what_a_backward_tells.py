@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_library import tensor
+from small_library import real, tensor
 
 import dovetail_autograd as autograd
 from dovetail_autograd import Function, plan, saved_values
@@ -16,10 +16,6 @@ from dovetail_dispatcher import Library, ops, register_autograd
 
 mul, add, exp = ops.aten.mul.Tensor, ops.aten.add.Tensor, ops.aten.exp.default
 total, add_ = ops.aten.sum.default, ops.aten.add_.Tensor
-
-
-def real(values: Any, requires_grad: bool = False) -> Any:
-    return tensor(values, requires_grad, np.float64)
 
 
 class Square(Function):
