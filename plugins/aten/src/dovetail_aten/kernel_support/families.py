@@ -206,7 +206,7 @@ def _load(
     family_class(family)(xp, capabilities, table).define_in(made)
     for name, kernel in made.kernels.items():
         kernel.fn = in_result_format(name, kernel.fn, xp, capabilities)
-        kernel.fn = in_order_of_operands(name, kernel.fn, capabilities)
+        kernel.fn = in_order_of_operands(name, kernel.fn, xp, capabilities)
         if compiled is not None and (fn := compiled(name, kernel.fn)) is not kernel.fn:
             if getattr(fn, "takes_out", False):
                 kernel.general_out_function = fn

@@ -185,10 +185,7 @@ def in_result_format(
         if array is None:
             return None
         order = channels_last_order(array.ndim) if is_last else range(array.ndim)
-        made = capabilities.contiguous(array.transpose(order))
-        if 1 in made.shape:  # whose stride is any number, but tells the format of further results
-            made = xp.reshape(xp.reshape(made, (-1,)), made.shape)
-        return made.transpose(inverse(order))
+        return _laid_out(array, order, xp, capabilities)
 
     @wraps(kernel)
     def compute(*args: Any, **kwargs: Any) -> Any:
@@ -220,7 +217,9 @@ memory of these.
 """
 
 
-def in_order_of_operands(name: str, kernel: Function, capabilities: Capabilities) -> Function:
+def in_order_of_operands(
+    name: str, kernel: Function, xp: Namespace, capabilities: Capabilities
+) -> Function:
     """Return a kernel of `IN_ORDER_OF_OPERANDS` whose result lies in memory as if it was computed
     in one loop over all operands; any other kernel as it is.
     """
@@ -237,6 +236,14 @@ def in_order_of_operands(name: str, kernel: Function, capabilities: Capabilities
         order = sorted(range(len(shape)), key=lambda dim: -strides[dim])
         if has_order(shape, capabilities.strides(made), order):
             return made
-        return capabilities.contiguous(made.transpose(order)).transpose(inverse(order))
+        return _laid_out(made, order, xp, capabilities)
 
     return compute
+
+
+def _laid_out(array: Any, order: Sequence[int], xp: Namespace, capabilities: Capabilities) -> Any:
+    """Return an array whose dimensions lie densely in memory in `order`, outermost first."""
+    made = capabilities.contiguous(array.transpose(order))
+    if 1 in made.shape:  # whose stride is any number, but tells the format of further results
+        made = xp.reshape(xp.reshape(made, (-1,)), made.shape)
+    return made.transpose(inverse(order))
