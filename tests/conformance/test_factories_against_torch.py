@@ -40,7 +40,7 @@ torch.from_numpy(np.array([1], dtype=object)) | torch.from_numpy(np.float32(1)) 
 torch.tensor(np.ones(3)[::-1]) | torch.tensor([[1, 2], [3, 4]], dtype=torch.float16) | torch.asarray([1, 2])
 torch.tensor([[[1]], [2]]) | torch.tensor(object()) | torch.tensor([[1], np.ones(2)]) | torch.tensor(np.ones((0, 3))).shape
 torch.tensor(2**63 + 5, dtype=torch.uint64) | torch.tensor([2**64 - 1, 0], dtype=torch.uint64)
-torch.tensor([[2**63], [7]], dtype=torch.uint64) | torch.tensor([2**63], dtype=torch.float32) | torch.as_tensor([2**63], dtype=torch.uint64)
+torch.tensor([[2**63], [7]], dtype=torch.uint64) | torch.tensor([2**63], dtype=torch.float32) | torch.as_tensor([2**63], dtype=torch.uint64) | torch.tensor([2**63, 1], dtype=torch.complex64)
 torch.tensor([1.5, 2], dtype=int) | torch.tensor([1], requires_grad=True) | torch.as_tensor(x, dtype=torch.int32).dtype
 torch.tensor(np.ones(2), dtype=torch.float32).dtype | torch.tensor([1, 2], dtype='a') | torch.tensor([0.1, True]) | torch.tensor(3)
 """
@@ -98,6 +98,7 @@ class Ours(SimpleNamespace):
             "uint8",
             "bool",
             "uint64",
+            "complex64",
             "float16",
             "float32",
             "float64",

@@ -28,7 +28,7 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel.devices import innermost
 from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.signature import NO_GRAD
-from dovetail_kernel.types import FLOAT, INT
+from dovetail_kernel.types import FLOAT
 
 from ...backend.devices import as_device, backend_for, ready_backend
 from ...backend.pinned_memory import check_pinning
@@ -266,18 +266,15 @@ def _from_anything(data: Any, wanted: dtype | None, device: DeviceLike | None) -
     flatten(data, shape, 0, numbers)
     found, category = common_dtype(numbers, wanted)
     wanted = wanted or found
+    widest = _WIDEST[category]
     if category in (1, 2):
-        check_numbers(numbers, wanted, category)
+        if check_numbers(numbers, wanted, category):
+            widest = uint64 if wanted is uint64 else float64
     elif wanted.category < 3 and category == 3 and wanted.category:
         raise TypeError(
             "must be real number, not complex: a complex number does not fit into a real dtype. "
             "Take .real."
         )
-    widest = _WIDEST[category]
-    if category == INT and wanted is uint64:
-        widest = uint64
-    elif category == INT and wanted.category == FLOAT and max(numbers) >= 1 << 63:
-        widest = float64
     array = host.asarray(numbers, host.native_dtypes[widest])
     if wanted is not widest:
         array = host.cast(array, host.native_dtypes[wanted])

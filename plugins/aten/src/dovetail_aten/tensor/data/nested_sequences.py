@@ -107,10 +107,12 @@ def _scalar_dtypes(numbers: list[Any]) -> set[dtype] | None:
     return found
 
 
-def check_numbers(numbers: list[Any], wanted: dtype, category: int) -> None:
-    """Raise an error for integers beyond 64 bits, and numbers that an integer dtype cannot hold."""
+def check_numbers(numbers: list[Any], wanted: dtype, category: int) -> bool:
+    """Raise an error for integers beyond 64 bits, and numbers that an integer dtype cannot hold.
+    Return whether there are integers beyond int64.
+    """
     if not numbers or (category == 2 and wanted.category != 1):
-        return
+        return False
     low, high = min(numbers), max(numbers)
     beyond = 1 << (63 if wanted.category < 2 and wanted is not uint64 else 64)
     if category == 1 and (low < -(1 << 63) or high >= beyond):
@@ -121,6 +123,7 @@ def check_numbers(numbers: list[Any], wanted: dtype, category: int) -> None:
     if wanted.category == 1:
         for number in (low, high) if category == 1 else numbers:
             check_number(number, wanted)
+    return bool(category == 1 and high >= 1 << 63)
 
 
 def _as_python(numbers: list[Any], position: int, wanted: dtype | None) -> dtype:
