@@ -113,9 +113,9 @@ def _open_temporary(folder: str) -> tuple[int, str]:
             handle = os.open(path, flags, 0o666)
         except PermissionError as error:
             error.add_note(
-                "save writes a new file into the folder, so that the old one stays whole until it "
-                "is complete. Save to a folder that can be written, or write to the file as it "
-                "is: with open(path, 'wb') as f: save(obj, f)."
+                "A new file is written into the folder, so that the old one stays whole until it "
+                "is complete. Save to a folder that can be written; `save` also writes to a file "
+                "as it is: with open(path, 'wb') as f: save(obj, f)."
             )
             raise
         if fcntl is None:

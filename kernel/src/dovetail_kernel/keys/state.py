@@ -75,7 +75,9 @@ class DispatchState(NamedTuple):
 
 
 _DEFAULT: Final = DispatchState()
-_by_bit: dict[int, DispatchState] = {0: _DEFAULT}
+KNOWN_STATES: Final[dict[int, DispatchState]] = {0: _DEFAULT}
+"""The states by their ints without the bit of grad mode; compiled code reads them too."""
+
 _bits: dict[DispatchState, int] = {_DEFAULT: 0}
 _lock = renewed_after_fork(Lock())
 
@@ -88,20 +90,17 @@ def intern_state(value: DispatchState) -> int:
             bit = _bits.get(value)
             if bit is None:
                 bit = allocate_bit()
-                _by_bit[bit] = value
+                KNOWN_STATES[bit] = value
                 _bits[value] = bit
     return bit
 
 
 def dispatch_state(value: int | None = None) -> DispatchState:
     """Return what `value` (default: the current state's int) stands for."""
-    return _by_bit[(_state.get() if value is None else value) & ~NO_GRAD]
+    return KNOWN_STATES[(_state.get() if value is None else value) & ~NO_GRAD]
 
 
-KNOWN_STATES: Final = _by_bit
-"""The states by their ints without the bit of grad mode, for compiled code."""
-
-known_state: Final = _by_bit.__getitem__
+known_state: Final = KNOWN_STATES.__getitem__
 """Return what an int of the state stands for, whose bit of grad mode is not set."""
 
 

@@ -1,7 +1,7 @@
 """Value types that describe elements and tensors: dtypes, layouts, type promotion, and the bits of
 a signature.
 
-Imports nothing of the package but `errors`.
+Imports nothing of the package but `errors` and `sockets`.
 """
 
 from .dtype import BY_BIT, COMPLEX, FLOAT, INT

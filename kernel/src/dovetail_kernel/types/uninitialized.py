@@ -7,6 +7,7 @@ from typing import Final
 
 from ..sockets import UNINITIALIZED_MEMORY
 from .dtype import dtype
+from .dtype_info import iinfo
 
 
 class UninitializedMemory:
@@ -49,4 +50,4 @@ def filler(kind: dtype) -> float | int | bool:
         return math.nan
     if kind.name == "bool":
         return True
-    return int(2 ** (8 * kind.itemsize - kind.is_signed) - 1)
+    return int(iinfo(kind).max)
