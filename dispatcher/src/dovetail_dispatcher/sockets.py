@@ -265,8 +265,8 @@ if TYPE_CHECKING:
     class EntryDescriber(Protocol):
         def __call__(self, function: Any, /) -> EntryForm | EntryChooser | str | list[Any] | None:
             """Return the form of an entry, a function that chooses another, the name of an
-            attribute of tensors, or the parts by which an entry indexes, makes instances of
-            subclasses, or casts; None if all calls are those of its text.
+            attribute of tensors, or a list: the name of a kind of entry, and the parts of which
+            its calls are made; None if all calls are those of its text.
             """
 
     class EntryChooser(Protocol):

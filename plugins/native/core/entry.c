@@ -291,9 +291,37 @@ choice_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObje
 
 /* ---- the first call -------------------------------------------------------------------------- */
 
-/* Become what a description says: a tuple (form), the number of an attribute, a list of parts (of
- * indices, of subclasses, of the handler of plain tensors, of a kernel of autocast), a function that
- * chooses, or None. */
+/* Become what a list says: the name of a kind of entry, and its parts. */
+static int
+become_by_parts(Entry *self, PyObject *description)
+{
+    static const struct { const char *name; Py_ssize_t count; vectorcallfunc call; } kinds[] = {
+        {"read by index", READING_OPERATORS, index_vectorcall},
+        {"write by index", WRITING_OPERATORS, index_vectorcall},
+        {"as subclass", SUBCLASS_OPERATORS, subclass_vectorcall},
+        {"plain handler", HANDLER_FUNCTIONS, handler_vectorcall},
+        {"cast", CAST_PARTS, cast_vectorcall},
+    };
+    PyObject *parts = PyList_GetSlice(description, 1, PyList_GET_SIZE(description));
+    self->choose = parts == NULL ? NULL : PyList_AsTuple(parts);
+    Py_XDECREF(parts);
+    if (self->choose == NULL) {
+        return -1;
+    }
+    PyObject *name = PyList_GET_SIZE(description) > 0 ? PyList_GET_ITEM(description, 0) : Py_None;
+    for (size_t i = 0; PyUnicode_Check(name) && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (PyUnicode_CompareWithASCIIString(name, kinds[i].name) == 0 &&
+            PyTuple_GET_SIZE(self->choose) == kinds[i].count) {
+            self->vectorcall = kinds[i].call;
+            return 0;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "the kind of an entry, or the number of its parts: %R", name);
+    return -1;
+}
+
+/* Become what a description says: a tuple (form), the number of an attribute, a list (the name of a
+ * kind, and parts), a function that chooses, or None. */
 static int
 become(Entry *self, PyObject *description)
 {
@@ -320,27 +348,7 @@ become(Entry *self, PyObject *description)
         return 0;
     }
     if (PyList_Check(description)) {
-        self->choose = PyList_AsTuple(description);
-        if (self->choose == NULL) {
-            return -1;
-        }
-        switch (PyTuple_GET_SIZE(self->choose)) {
-        case SUBCLASS_OPERATORS:
-            self->vectorcall = subclass_vectorcall;
-            return 0;
-        case HANDLER_FUNCTIONS:
-            self->vectorcall = handler_vectorcall;
-            return 0;
-        case CAST_PARTS:
-            self->vectorcall = cast_vectorcall;
-            return 0;
-        case READING_OPERATORS:
-        case WRITING_OPERATORS:
-            self->vectorcall = index_vectorcall;
-            return 0;
-        }
-        PyErr_SetString(PyExc_ValueError, "number of functions");
-        return -1;
+        return become_by_parts(self, description);
     }
     self->choices = PyMem_Calloc(CHOICES, sizeof(remembered));
     if (self->choices == NULL) {

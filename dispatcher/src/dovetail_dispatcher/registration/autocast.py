@@ -253,7 +253,7 @@ def casting_kernel(op: Operator, device_type: str, wanted: dtype | None) -> Call
         without = _switch(autocast_key(device_type), False)
         eligible = sum([bit for bit, each in BY_BIT.items() if _is_cast(each)])
         convert, called = base_operator("convert").op, op.handle.op
-        return [convert, called, without, wanted, _dtypes, device_type, eligible]
+        return ["cast", convert, called, without, wanted, _dtypes, device_type, eligible]
 
     kernel.__qualname__ = f"autocast of {op.qualified_name}"
     return COMPILED_ENTRY.plug(kernel, parts)

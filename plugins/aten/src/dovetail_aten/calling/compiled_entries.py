@@ -230,23 +230,18 @@ def data_entry(function: Function) -> Function:
     return cast(Function, COMPILED_ENTRY.plug(function, name))
 
 
-def indexing_entry(*operators: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator of a function that indexes tensors: compiled code calls `operators`:
-    select, slice, unsqueeze, alias, index; to write also fill_.Scalar, fill_.Tensor, copy_.
+def entry_by(kind: str, *parts: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator of a function whose calls compiled code makes of `parts`.
+
+    Parameters
+    ----------
+    kind
+        ``"read by index"``: select, slice, unsqueeze, alias and index; ``"write by index"``: also
+        fill_.Scalar, fill_.Tensor and copy_. ``"as subclass"``: alias. ``"plain handler"``, the
+        ``__torch_function__`` of plain tensors: a function that returns the functions whose results
+        stay as they are, one that makes instances of a class of results, and alias.
     """
-    return _entry_by(*operators)
-
-
-def subclass_entry(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator of ``as_subclass``, given `alias`, and of the ``__torch_function__`` of
-    plain tensors: given a function that returns the functions whose results stay as they are, one
-    that makes instances of a class of results, and `alias`.
-    """
-    return _entry_by(*functions)
-
-
-def _entry_by(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    return lambda function: COMPILED_ENTRY.plug(function, lambda text: list(functions))
+    return lambda function: COMPILED_ENTRY.plug(function, lambda text: [kind, *parts])
 
 
 def called_by(function: FunctionType) -> Operator | Overloads:

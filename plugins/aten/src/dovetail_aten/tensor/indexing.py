@@ -20,7 +20,7 @@ from dovetail_kernel.signature import ZERO_DIM
 from dovetail_kernel.types import FLOAT
 
 from .._generated import functions as aten
-from ..calling.compiled_entries import indexing_entry
+from ..calling.compiled_entries import entry_by
 from ..typing import Tensor
 from .data.dtype_arguments import check_number
 from .data.from_data import tensor
@@ -40,7 +40,7 @@ _ZERO_DIM = (
 _READING = (aten.select, aten.slice, aten.unsqueeze, aten.alias, aten.index)
 
 
-@indexing_entry(*_READING)
+@entry_by("read by index", *_READING)
 def getitem(self: Tensor, index: Any) -> Any:
     """Return ``self[index]``: a view for basic indices, a copy for advanced ones.
 
@@ -102,7 +102,7 @@ def _viewed(self: Any, items: tuple[Any, ...]) -> Any | None:
     return view
 
 
-@indexing_entry(*_READING, aten.fill__Scalar, aten.fill__Tensor, aten.copy_)
+@entry_by("write by index", *_READING, aten.fill__Scalar, aten.fill__Tensor, aten.copy_)
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Do ``self[index] = value``, with `value` broadcast and cast to what it replaces.
 

@@ -10,7 +10,7 @@ from dovetail_kernel.keys import NOT_PLAIN, functions_as_they_are
 from dovetail_kernel.signature import NO_GRAD, OVERRIDES
 
 from .._generated import functions as aten
-from ..calling.compiled_entries import subclass_entry
+from ..calling.compiled_entries import entry_by
 from .exchange_methods import TensorExchange
 from .new_subclasses import check_subclass, make_subclass, make_wrapper_subclass, taken_slots
 
@@ -49,7 +49,7 @@ class TensorSubclasses(TensorExchange):
         cls._taken_slots = taken_slots(cls)
 
     @classmethod
-    @subclass_entry(default_nowrap_functions, _as_instances, aten.alias)
+    @entry_by("plain handler", default_nowrap_functions, _as_instances, aten.alias)
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call `func` on the arguments as plain tensors, and return its results as instances of
         `cls`.
@@ -70,7 +70,7 @@ class TensorSubclasses(TensorExchange):
     _make_subclass = staticmethod(make_subclass)
     _make_wrapper_subclass = staticmethod(make_wrapper_subclass)
 
-    @subclass_entry(aten.alias)
+    @entry_by("as subclass", aten.alias)
     def as_subclass(self, cls: type[Any]) -> Any:
         """Return the tensor as an instance of `cls`, sharing data and graph."""
         check_subclass(cls)
