@@ -16,6 +16,7 @@ from op_db_checks import CHECKS, entries, run
 from op_db_exceptions import exceptions
 
 
+@pytest.mark.cpu_only(reason="the list of exceptions is the CPU's")
 def test_entries_of_the_table_pass_the_checks_that_are_not_excepted() -> None:
     wrong = unexpected(drawn(pairs(entries(), CHECKS)), run, exceptions(), is_whole=True)
     assert not wrong, "\n".join(wrong)

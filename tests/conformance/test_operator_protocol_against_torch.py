@@ -163,6 +163,7 @@ def test_a_comparison_with_an_array_compares_the_elements() -> None:
     assert (x != array).tolist() == (array != x).tolist() == [False, True]
 
 
+@pytest.mark.cpu_only(reason="NumPy reads memory of the host")
 @pytest.mark.parametrize("number", [np.array(2.0), np.array(2), np.float16(2), np.complex64(2j)])
 def test_numpy_numbers_are_numbers_in_operators_and_functions(number: Any) -> None:
     """Operators promote arrays of no dimensions by their dtype; functions, which refuse them in

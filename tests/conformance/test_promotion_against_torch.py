@@ -169,4 +169,4 @@ def test_where_promotes_operands_in_every_order_of_calls() -> None:
         ]
         ours, theirs = [(str(each.dtype).partition(".")[2], each.tolist()) for each in found]
         assert ours == theirs, (one, other)
-        assert np.asarray(found[0]).dtype.name == ours[0]
+        assert np.asarray(found[0].cpu()).dtype.name == ours[0]

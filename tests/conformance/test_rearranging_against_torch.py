@@ -47,7 +47,7 @@ def test_patterns_give_what_they_give_in_pytorch(pattern: str, sizes: dict[str, 
         for lib in (dovetail, torch)
     )
     assert tuple(ours.shape) == tuple(theirs.shape)
-    assert np.array_equal(ours.numpy(), theirs.numpy())
+    assert np.array_equal(ours.cpu().numpy(), theirs.numpy())
 
 
 @pytest.mark.parametrize(("pattern", "sizes"), WRONG)
