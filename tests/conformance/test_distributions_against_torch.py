@@ -444,6 +444,7 @@ def test_densities_of_extreme_logits_are_pytorchs(dtype: str, logit: float, valu
     assert found(dovetail) == pytest.approx(found(torch), rel=2e-4, abs=2e-6)
 
 
+@pytest.mark.cpu_only(reason="the CPU alone draws what PyTorch draws there")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("concentration", [1e-6, 1e-3, 0.1])
 def test_shares_of_small_concentrations_are_numbers(dtype: str, concentration: float) -> None:

@@ -162,6 +162,37 @@ def test_runs_without_difference_agree() -> None:
     assert "agree" in str(comparison)
 
 
+def test_what_a_call_overwrites_makes_no_difference_small(tmp_path: Path) -> None:
+    """It may be memory that was never written to, with any numbers."""
+
+    def overwritten(x: Any) -> Any:
+        out = dovetail.full((8,), 1e30)
+        out[0] = float("nan")
+        return dovetail.exp(x, out=out)
+
+    def wrong(x: Any, *, out: Any) -> Any:
+        return out.copy_(spoilt(x.exp()))
+
+    @contextmanager
+    def within() -> Iterator[None]:
+        library = Library("aten", "IMPL")
+        library.impl("exp.out", wrong, KEY, when=lambda *_, **__: True, why="planted")
+        try:
+            yield
+        finally:
+            library._destroy()
+
+    x = dovetail.linspace(0, 1, 8)
+    before = saved(tmp_path / "before.json", overwritten, x)
+    with within():
+        after = saved(tmp_path / "after.json", overwritten, x)
+    for comparison in (
+        dovetail.compare_runs(overwritten, (x,), second={"within": within}),
+        dovetail.compare_runs(first=before, second=after),
+    ):
+        assert comparison.parting is not None and comparison.parting.name == "aten::exp.out"
+
+
 def test_rounding_that_adds_up_is_no_difference_of_a_call() -> None:
     def iterate(x: Any) -> Any:
         for _ in range(60):

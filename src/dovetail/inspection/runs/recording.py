@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from dovetail_dispatcher import CallSpan, Observer, Span, Trace
+from dovetail_dispatcher import CallSpan, Observer, Span, Trace, parse_schema
 from dovetail_kernel import TensorBase
 
 from .values import OUT_OF_REACH, Fingerprint, Value, recorded_value
@@ -72,6 +72,13 @@ class ValueObserver(Observer):
         self.given[span] = copied(tuple(given))
         if isinstance(span, CallSpan) and "!" in span.decision.schema:
             self._written[span] = given
+            arguments = parse_schema(span.decision.schema).arguments
+            self.given[span] = tuple(
+                [
+                    _as_written(value) if argument.is_write else value
+                    for argument, value in zip(arguments, self.given[span], strict=True)
+                ]
+            )
 
     def closed(self, span: Span, result: object) -> None:
         """Copy the results, and the arguments of an operator that writes to some."""
@@ -86,6 +93,13 @@ def copied(value: object) -> Any:
         items = [copied(each) for each in value]
         return items if isinstance(value, list) else tuple(items)
     return value
+
+
+def _as_written(value: Any) -> Any:
+    """Return an argument with its values marked as those of one that is written to."""
+    if isinstance(value, list | tuple):
+        return type(value)([_as_written(each) for each in value])
+    return replace(value, is_written=True) if isinstance(value, Value) else value
 
 
 def values_in(value: object) -> Iterator[Value]:

@@ -38,6 +38,8 @@ class Fingerprint:
     sketch
         Sums of the elements with eight fixed sign patterns. The mean square of the difference
         between two sketches estimates the squared norm of the difference of the tensors.
+    is_written
+        Whether it is of an argument that the call writes to.
     """
 
     shape: tuple[int, ...]
@@ -46,6 +48,7 @@ class Fingerprint:
     greatest: float
     odd: str
     sketch: tuple[float, ...]
+    is_written: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fingerprint as plain tuples, strings and numbers."""
@@ -87,6 +90,8 @@ class Value:
         The device of the tensor.
     requires_grad
         Whether the tensor required grad.
+    is_written
+        Whether it is an argument that the call writes to.
     """
 
     shape: tuple[int, ...]
@@ -94,6 +99,7 @@ class Value:
     array: NDArray[Any] | None
     device: str
     requires_grad: bool
+    is_written: bool = False
 
     def with_elements(self, other: Value) -> Value:
         """Return this value, with its dtype and strides, and the elements of another one."""
@@ -107,7 +113,10 @@ class Value:
     @cached_property
     def fingerprint(self) -> Fingerprint | None:
         """The value in a few numbers; None without elements."""
-        return None if self.array is None else Fingerprint.of_array(self.array, self.dtype)
+        if self.array is None:
+            return None
+        made = Fingerprint.of_array(self.array, self.dtype)
+        return replace(made, is_written=True) if self.is_written else made
 
 
 OUT_OF_REACH: Final = Value((), "", None, "", requires_grad=False)
@@ -308,9 +317,12 @@ def _estimated_difference(
 
 
 def scale_of(values: Iterable[Value | Fingerprint]) -> float:
-    """Return the greatest absolute value among floating-point arguments; 0 if unknown."""
+    """Return the greatest absolute value among floating-point arguments; 0 if unknown.
+
+    Arguments that the call writes to are left out: their memory may never have been written to.
+    """
     found = [0.0]
-    for each in values:
+    for each in [each for each in values if not each.is_written]:
         if isinstance(each, Fingerprint):
             found.append(each.greatest)
         elif each.array is not None and each.array.size:
@@ -325,7 +337,8 @@ def _wide(array: NDArray[Any]) -> NDArray[Any]:
         return array.astype(np.complex128)
     if array.dtype.kind in "biu" and array.dtype.itemsize >= 8:
         return array  # float64 would round them
-    return array.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # of memory that nobody wrote to, where NaN may signal
+        return array.astype(np.float64)
 
 
 def _greatest(array: NDArray[Any]) -> float:
