@@ -73,9 +73,21 @@ class Doubled(dovetail.autograd.Function):
         return grad.mul_(2) if grad.is_contiguous() else grad * 2
 
 
+class Dropped(dovetail.autograd.Function):
+    """A node that gives no gradient to its first argument, whose nodes run all the same."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, y: Any) -> Any:
+        return y * 1
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return None, grad
+
+
 def random_graph(seed: int) -> tuple[list[Any], Any]:
     """Return leaves and a scalar of a random graph: fans, broadcasts, views, several outputs,
-    dtypes that promote, Functions, and outputs that lead nowhere.
+    dtypes that promote, Functions, gradients that are undefined, and outputs that lead nowhere.
     """
     choose = random.Random(seed)
     numbers = np.random.default_rng(seed)
@@ -92,7 +104,7 @@ def random_graph(seed: int) -> tuple[list[Any], Any]:
     values = list(made)
     for _ in range(choose.randrange(3, 25)):
         x, y = choose.choice(values), choose.choice(values)
-        kind = choose.randrange(9)
+        kind = choose.randrange(10)
         if kind == 0 and x.dim() > 0:
             values += x.unbind(choose.randrange(x.dim()))[:2]
         elif kind == 1 and x.dim() > 0:
@@ -102,6 +114,8 @@ def random_graph(seed: int) -> tuple[list[Any], Any]:
             values.append(x.sum(choose.randrange(x.dim())))
         elif kind == 3:
             values.append(Doubled.apply(x))
+        elif kind == 9:
+            values.append(Dropped.apply(x, y))
         elif kind == 4:
             values.append(x.tanh())
         elif kind == 5:
