@@ -186,7 +186,7 @@ unsqueeze(PyObject *const *arguments, int variant)
         strides[i] = strides[i - 1];
     }
     dims[axis] = 1;
-    strides[axis] = 0;
+    strides[axis] = axis + 1 < ndim ? dims[axis + 1] * strides[axis + 1] : PyArray_ITEMSIZE(x);
     return view_of(x, ndim, dims, strides, 0);
 }
 

@@ -53,6 +53,7 @@ class Adafactor(Optimizer):
     """
 
     _later_options: ClassVar[dict[str, Any]] = {"foreach": None}
+    _numbers = ("step",)
 
     def __init__(
         self,

@@ -24,7 +24,6 @@ class ElementwiseOptimizer(Optimizer):
     """
 
     _numbers: tuple[str, ...] = ("step",)
-    """Entries of the state that are numbers: the rule sees them, and sets them, as such."""
     _splits_complex: ClassVar[bool] = True
     """Whether the rule takes real and imaginary parts for independent parameters."""
     _fewest: ClassVar[int] = FEWEST

@@ -23,7 +23,7 @@ from .hooks import (
     register_optimizer_step_pre_hook,
     with_hooks,
 )
-from .options import may_be_refused
+from .options import count, may_be_refused
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
@@ -78,6 +78,8 @@ class Optimizer(OptimizerHooks):
 
     _later_options: ClassVar[dict[str, Any]] = {}
     """Options that were added later: a state from before has not got them."""
+    _numbers: tuple[str, ...] = ()
+    """Entries of the state that are tensors of one number; older state dicts have numbers."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -112,11 +114,16 @@ class Optimizer(OptimizerHooks):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._prepare()
+        if "_opt_called" not in self.__dict__:  # made by a pickle of protocol 0 or 1
+            self._prepare()
         self.defaults.setdefault("differentiable", False)
         for group in self.param_groups:
             for name, value in self._later_options.items():
                 group.setdefault(name, value)
+        for values in self.state.values() if self._numbers else ():
+            for name in self._numbers:
+                if name in values and not isinstance(values[name], Tensor):
+                    values[name] = count(float(values[name]))
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
@@ -362,11 +369,10 @@ class Optimizer(OptimizerHooks):
             else:
                 state[index] = value
         for group, saved in zip(groups, saved_groups, strict=True):
-            names = {"param_names": group["param_names"]} if "param_names" in group else {}
-            saved.pop("param_names", None)
-            saved.update(params=group["params"], **names)
-        self.state = state
-        self.param_groups = saved_groups
+            saved["params"] = group["params"]
+            if "param_names" in group:
+                saved.setdefault("param_names", group["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved_groups})
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 

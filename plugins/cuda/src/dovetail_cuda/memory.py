@@ -11,6 +11,7 @@ import cupy
 import numpy as np
 
 from dovetail_aten.backend import NamespaceArrays
+from dovetail_aten.kernel_support import strides_over_ones
 from dovetail_kernel import Allocator, DataPtr, MemoryStatistics
 from dovetail_kernel.typing import NativeDtype
 
@@ -55,6 +56,12 @@ class CudaMemory(NamespaceArrays):
         """Return the address of the first element."""
         address: int = array.data.ptr
         return address
+
+    def step_over_ones(self, view: cupy.ndarray) -> cupy.ndarray:
+        """Return `view`, a new one, with PyTorch's strides for new dimensions of size 1."""
+        strides = strides_over_ones(view.shape, view.strides, view.itemsize)
+        view._set_shape_and_strides(view.shape, strides, True, True)
+        return view
 
     def as_strided(
         self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int

@@ -159,10 +159,14 @@ class NamespaceArrays(CoreArrays):
     def expand(self, array: Array, shape: Sequence[int]) -> Any:
         """Return a view broadcast to `shape`; the library determines whether it is writable."""
         if array.size and prod(shape) == array.size:
-            return array[(*(None,) * (len(shape) - array.ndim), ...)]
+            return self.step_over_ones(array[(*(None,) * (len(shape) - array.ndim), ...)])
         view = self.needed("broadcast_to", "expand(self, array, shape)")(array, tuple(shape))
         if not view.size and _is_writable(array):
             view.flags.writeable = True  # no two of its elements share memory
+        return view
+
+    def step_over_ones(self, view: Array) -> Any:
+        """Return `view`: most libraries show no strides."""
         return view
 
     def diagonal(self, array: Array, offset: int, dim1: int, dim2: int) -> Any:

@@ -129,6 +129,9 @@ class Capabilities(Protocol):
     def strides(self, array: Array) -> tuple[int, ...]:
         """Return the strides of `array` in elements."""
 
+    def step_over_ones(self, view: Array) -> Any:
+        """Return `view`, or one in which new dimensions of size 1 have PyTorch's strides."""
+
     def as_strided(
         self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int
     ) -> Any:

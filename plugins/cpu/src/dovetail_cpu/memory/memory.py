@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail_aten.backend import NamespaceArrays
+from dovetail_aten.kernel_support import strides_over_ones
 from dovetail_kernel import DatalessArray, DataPtr
 from dovetail_kernel.typing import NativeDtype
 
@@ -91,6 +92,11 @@ class CpuMemory(NamespaceArrays):
         if not array.size:
             return super().strides(array)
         return _STRIDES[array.itemsize][array.strides]
+
+    def step_over_ones(self, view: Any) -> Array:
+        """Return `view` with PyTorch's strides for new dimensions of size 1."""
+        strides = strides_over_ones(view.shape, view.strides, view.itemsize)
+        return np.lib.stride_tricks.as_strided(view, strides=strides)
 
     def memory_bounds(self, array: Any) -> tuple[int, int]:
         """Return the address where the memory of `array` begins, and the one behind its end."""

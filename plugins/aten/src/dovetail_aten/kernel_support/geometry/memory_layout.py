@@ -21,6 +21,20 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return strides_in_order(shape, range(len(shape)))
 
 
+def strides_over_ones(
+    shape: Sequence[int], strides: Sequence[int], over: int = 1
+) -> tuple[int, ...]:
+    """Return `strides` with PyTorch's strides for dimensions of size 1 whose stride is 0 in NumPy:
+    such a dimension steps over the dimensions behind it, the last one over `over`.
+    """
+    made = list(strides)
+    for dim in range(len(shape) - 1, -1, -1):
+        if not made[dim] and shape[dim] == 1:
+            made[dim] = over
+        over = made[dim] * shape[dim]
+    return tuple(made)
+
+
 def strides_in_order(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
     """Return the dense strides of a tensor whose dimensions lie in memory in `order`, outermost
     first.

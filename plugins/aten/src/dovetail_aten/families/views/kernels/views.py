@@ -77,7 +77,7 @@ class Views(Family):
     @operator("unsqueeze")
     def unsqueeze(self, x: Array, dim: int) -> Any:
         """Return a view with a new dimension of size 1 at `dim`."""
-        return x[_with_new(dim, x.ndim)]
+        return self.capabilities.step_over_ones(x[_with_new(dim, x.ndim)])
 
     @operator("squeeze", "squeeze.dim", "squeeze.dims")
     def squeeze(self, x: Array, dim: int | Sequence[int] | None = None) -> Any:

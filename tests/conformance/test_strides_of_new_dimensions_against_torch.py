@@ -1,0 +1,59 @@
+"""Strides of dimensions of size 1, through chains of views: programs give them to `as_strided`, and
+memory formats are read from them.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import dovetail
+
+CHAINS = int(os.environ.get("DOVETAIL_CALLS", "30")) * 10
+STEPS: list[Callable[[Any, int, int], Any]] = [
+    lambda x, i, j: x.unsqueeze(i),
+    lambda x, i, j: x[(slice(None),) * i + (None,)],
+    lambda x, i, j: (
+        x[(slice(None),) * i + (None, slice(None), None)] if i < x.ndim else x[..., None]
+    ),
+    lambda x, i, j: x.expand(1, *x.shape) if x.ndim else x,
+    lambda x, i, j: x.expand(1, 1, *x.shape) if x.ndim else x,
+    lambda x, i, j: x.transpose(i % x.ndim, j % x.ndim) if x.ndim else x,
+    lambda x, i, j: x.select(i % x.ndim, 0) if x.ndim else x,
+    lambda x, i, j: x.narrow(i % x.ndim, 0, 1) if x.ndim else x,
+    lambda x, i, j: x[(slice(None),) * (i % x.ndim) + (slice(0, None, 2),)] if x.ndim else x,
+    lambda x, i, j: x.squeeze(i % x.ndim) if x.ndim else x,
+    lambda x, i, j: x.movedim(0, -1) if x.ndim else x,
+    lambda x, i, j: x.chunk(2, i % x.ndim)[0] if x.ndim else x,
+    lambda x, i, j: x.detach(),
+]
+
+
+def chain(library: Any, seed: int) -> list[Any]:
+    """Return the shape, strides and offset after each step of a random chain of views."""
+    draw = random.Random(seed)
+    shape = [draw.choice([1, 2, 3]) for _ in range(draw.randint(0, 3))]
+    x, made = library.zeros(shape, device="cpu"), []
+    for _ in range(6):
+        step, i, j = draw.choice(STEPS), draw.randint(0, x.ndim), draw.randint(0, 5)
+        x = step(x, i, j)
+        made.append((tuple(x.shape), x.stride(), x.storage_offset(), x.is_contiguous()))
+    return made
+
+
+def test_chains_of_views_have_the_strides_of_pytorch() -> None:
+    for seed in range(CHAINS):
+        assert chain(dovetail, seed) == chain(torch, seed), seed
+
+
+@pytest.mark.parametrize("library", [dovetail, torch])
+def test_a_new_dimension_can_be_given_to_as_strided(library: Any) -> None:
+    x = library.arange(6.0, device="cpu").reshape(2, 3)
+    row = x[:1].unsqueeze(0)
+    assert row.as_strided((2, 3), row.stride()[1:]).tolist() == x.tolist()
+    assert x[0][None].as_strided((2, 3), x[0][None].stride()).tolist() == x.tolist()
