@@ -237,6 +237,26 @@ def _(lib: Any) -> Any:
     ]
 
 
+@PROGRAMS("views in place of an inference tensor")
+def _(lib: Any) -> Any:
+    calls: list[Callable[[Any], Any]] = [
+        lambda x: x.transpose_(0, 1),
+        lambda x: x.swapaxes_(0, 1),
+        lambda x: x.swapdims_(0, 1),
+        lambda x: x.t_(),
+        lambda x: x.squeeze_(),
+        lambda x: x.squeeze_(0),
+        lambda x: x.unsqueeze_(0),
+        lambda x: x.as_strided_((2,), (1,)),
+    ]
+    found = []
+    for call in calls:
+        refused = tried(lambda call=call: call(inference(lib, [[1.0, 2.0]])))
+        with lib.inference_mode():
+            found.append((refused, tuple(call(lib.ones(1, 2)).shape)))
+    return found
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_program_gives_the_same_in_torch(name: str) -> None:
     assert_same(PROGRAMS[name], words=35, close=True, warns=True)

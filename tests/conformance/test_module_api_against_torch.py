@@ -4,10 +4,13 @@
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 import torch
 from same_programs import Programs, assert_same, plain
+
+import dovetail
 
 
 def cases(lib):
@@ -265,6 +268,38 @@ def cases(lib):
     )(net(), net().state_dict())
     found["load list"] = lambda: net().load_state_dict([1])
     return found
+
+
+def override(lib: Any, method: Any) -> Any:
+    """Return what a class registers whose `register_buffer` is `method`, for both kinds of
+    buffers.
+    """
+
+    class Overriding(lib.nn.Module):  # type: ignore[misc, name-defined]
+        register_buffer = method
+
+    module = Overriding()
+    for name, is_persistent in (("a", True), ("b", False)):
+        try:
+            setattr(module, name, lib.nn.Buffer(lib.ones(1), persistent=is_persistent))
+        except RuntimeError as error:
+            yield type(error)
+    yield list(module._buffers), sorted(module._non_persistent_buffers_set)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        lambda self, name, value: super(type(self), self).register_buffer(name, value),
+        lambda self, *args: super(type(self), self).register_buffer(*args),
+        lambda self, name, tensor, **rest: super(type(self), self).register_buffer(name, tensor),
+        lambda self, name, value, persistent: super(type(self), self).register_buffer(
+            name, value, persistent
+        ),
+    ],
+)
+def test_register_buffer_is_overridden_with_and_without_persistent(method: Any) -> None:
+    assert list(override(dovetail, method)) == list(override(torch, method))
 
 
 programs = Programs()

@@ -14,6 +14,12 @@ import dovetail
 REFUSED = (
     *["L.ops.aten.pad(L.ones(5), [], 'reflect')", "L.ops.aten.pad(L.ones(5), [1, 1], 'circular')"],
     *["L.ops.aten.pad(L.ones(2, 5), [1, 1, 1, 1], 'replicate')"],
+    *[
+        f"L.nn.functional.pad(L.ones({shape}), [1] * {2 * dims}, '{mode}')"
+        for mode in ("reflect", "replicate")
+        for dims, shape in ((1, (3, 0, 4)), (2, (0, 3, 4)), (2, (3, 0, 4, 5)), (3, (2, 0, 3, 4, 5)))
+    ],
+    *[f"L.set_num_threads({count})" for count in ("True", "2**31", "-(2**40)", "-1")],
     "L.empty(2, memory_format=L.preserve_format)",
     "L.ops.aten.empty([2], memory_format=L.preserve_format, device='meta')",
     "L.ops.aten.linalg_vector_norm(L.ones(2, dtype=L.complex64), dtype=L.float32)",

@@ -37,6 +37,7 @@ def minimize(lib: Any, x: Any) -> None:
 
 
 EACH_TIME: dict[str, Call] = {
+    "a module of complex numbers": lambda lib: lib.nn.Linear(2, 2).to(lib.cfloat).to(lib.cdouble),
     "std": lambda lib: lib.ones(1).std(),
     "var over a dimension": lambda lib: lib.var(lib.ones(2, 1), 1),
     "var_mean": lambda lib: lib.var_mean(lib.ones(1)),

@@ -156,9 +156,13 @@ def set_num_threads(num: int) -> None:
     ------
     RuntimeError
         For a value that is not a positive integer.
+    ValueError
+        For one beyond int32.
     """
-    if not isinstance(num, int):
+    if type(num) is not int:
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
+    if abs(num) >= 2**31:
+        raise ValueError("Overflow when unpacking long")
     if num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
     dovetail_cpu.set_num_threads(num)

@@ -43,6 +43,19 @@ def pad(self: Any, pad: Sequence[int], mode: str = "constant", value: float | No
             f"Padding size {len(pad)} is not supported for {self.ndim}D input tensor. The last 1, "
             "2 or 3 dimensions are padded, and 1 or 2 come before them: use unsqueeze first."
         )
+    if mode != "circular":
+        check_mirrored(self.shape, len(pad) // 2)
     if not any(pad):
         return F.clone(self, memory_format=contiguous_format)
     return F._bordered(self, pad, mode)
+
+
+def check_mirrored(shape: Sequence[int], dims: int) -> None:
+    """Raise an error unless a border around `dims` dimensions can consist of elements at the edge:
+    only the batch may be empty.
+    """
+    if len(shape) not in (dims + 1, dims + 2) or 0 in shape[len(shape) - dims - 1 :]:
+        raise RuntimeError(
+            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size "
+            f"and other non-zero dimensions for input, but got: {list(shape)}. Reshape it."
+        )

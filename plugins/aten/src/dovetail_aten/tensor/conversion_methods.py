@@ -37,7 +37,7 @@ from .._generated import functions as aten
 from ..backend.devices import as_device, is_on
 from ..calling.compiled_entries import scalar_entry
 from ..calling.signatures import shown_as
-from ..kernel_support.geometry.memory_layout import is_contiguous
+from ..kernel_support.geometry.memory_layout import suggested_format
 from .array_namespace import TensorNamespace
 from .batch_errors import ItemOfBatchError
 from .conversion import conversion_of
@@ -90,7 +90,7 @@ class TensorConversions(TensorNamespace):
         if wanted is None and device is None:
             if not copy and (memory_format is None or memory_format is preserve_format):
                 return self
-            if not copy and is_contiguous(self, memory_format):
+            if not copy and suggested_format(self) is memory_format:
                 return self
         return aten._to_copy(
             self,  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ hooks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from inspect import signature
 from types import FunctionType
 from typing import Any, Self
 
@@ -128,7 +129,7 @@ class Module(Moves, HookRegistration):
                 )
             own["_modules"][name] = None
         elif isinstance(value, Buffer):  # a name that is taken is an error
-            self.register_buffer(name, value, getattr(value, "persistent", True))
+            self._register(name, value)
         elif name in own.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 raise _wrong_kind(
@@ -140,6 +141,20 @@ class Module(Moves, HookRegistration):
             own["_buffers"][name] = apply_registration_hooks("buffer", self, name, value)
         else:
             super().__setattr__(name, value)
+
+    def _register(self, name: str, buffer: Buffer) -> None:
+        """Call `register_buffer`, which a class may override without ``persistent``."""
+        persistent = getattr(buffer, "persistent", True)
+        override = type(self).register_buffer is not Module.register_buffer
+        if not override or "persistent" in signature(self.register_buffer).parameters:
+            self.register_buffer(name, buffer, persistent)
+        elif persistent:
+            self.register_buffer(name, buffer)
+        else:
+            raise RuntimeError(
+                "Registering a non-persistent buffer on a Module subclass that implements "
+                "register_buffer() without the persistent argument is not allowed. Add it there."
+            )
 
     def __delattr__(self, name: str) -> None:
         for table in (self._parameters, self._buffers, self._modules):

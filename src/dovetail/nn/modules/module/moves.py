@@ -19,6 +19,7 @@ from dovetail_kernel import (
     float32,
     float64,
     restoring,
+    warn_user,
 )
 
 from ...parameter import Parameter
@@ -82,6 +83,13 @@ class Moves(Traversal):
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
                 f"dtype={kind}. "
                 "Cast single tensors with Tensor.to instead."
+            )
+
+        if kind is not None and kind.is_complex:
+            warn_user(
+                "Complex modules are a new feature under active development whose design may "
+                "change, and some modules might not work as expected when using complex tensors "
+                "as parameters or buffers."
             )
 
         def convert(tensor: Tensor) -> Tensor:

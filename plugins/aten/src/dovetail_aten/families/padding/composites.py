@@ -10,7 +10,7 @@ from dovetail_aten._generated import functions as F
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import uint16, uint32, uint64
 
-from ...composites.padded import pad
+from ...composites.padded import check_mirrored, pad
 from ...typing import Scalar
 
 _REFUSED = frozenset({bool_, uint16, uint32, uint64})
@@ -25,11 +25,7 @@ def _padded(dims: int, mode: str, self: Any, padding: Sequence[int]) -> Any:
             f"\"{name}_pad{dims}d\" not implemented for '{self.dtype.scalar_name}'. Convert to "
             "another dtype first."
         )
-    if self.ndim not in (dims + 1, dims + 2) or 0 in self.shape[self.ndim - dims - 1 :]:
-        raise RuntimeError(
-            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size "
-            f"and other non-zero dimensions for input, but got: {list(self.shape)}. Reshape it."
-        )
+    check_mirrored(self.shape, dims)
     if len(padding) != 2 * dims:
         raise RuntimeError(
             f"padding size is expected to be {2 * dims}, but got: {len(padding)}. Give the counts "

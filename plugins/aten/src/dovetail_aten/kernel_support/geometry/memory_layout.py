@@ -101,6 +101,16 @@ def has_channels_last(shape: Sequence[int], strides: Sequence[int]) -> bool:
     return True
 
 
+def suggested_format(tensor: TensorBase) -> MemoryFormat:
+    """Return the memory format that PyTorch reads from the strides of `tensor`: contiguous_format
+    where the channels are not last, even if there are gaps.
+    """
+    shape = tensor.array.shape
+    if not has_channels_last(shape, tensor.stride()):
+        return contiguous_format
+    return channels_last if len(shape) == 4 else channels_last_3d
+
+
 def channels_last_order(ndim: int) -> tuple[int, ...]:
     """Return the order of dimensions in memory, of which that of the channels is last."""
     return (0, *range(2, ndim), 1)

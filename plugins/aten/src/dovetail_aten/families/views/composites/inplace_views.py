@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail_dispatcher.calls import become
+from dovetail_dispatcher.calls import become, check_inference_write
 from dovetail_kernel import TensorBase, show_view
+from dovetail_kernel.signature import NORMAL
 
 from ...._generated import functions as F
 
@@ -45,4 +46,6 @@ def as_strided_in_place(
 
 def _show(self: TensorBase, name: str, view: Callable[[], TensorBase]) -> None:
     """Let a tensor show what a view of it does; where arrays cannot be written, it notes how."""
+    if not self._signature & NORMAL:
+        check_inference_write(self)
     become(self, show_view(self, name, view))

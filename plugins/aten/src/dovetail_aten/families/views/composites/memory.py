@@ -11,6 +11,7 @@ from dovetail_aten.kernel_support.geometry.memory_layout import (
     is_contiguous,
     required_order,
     strides_in_order,
+    suggested_format,
 )
 from dovetail_aten.kernel_support.geometry.view_bounds import check_strides, extent
 from dovetail_aten.tensor.storage_classes.typed_storage import TypedStorage
@@ -22,9 +23,6 @@ from dovetail_kernel import (
     Storage,
     TensorBase,
     bump_version,
-    channels_last,
-    channels_last_3d,
-    contiguous_format,
     new_storage,
     preserve_format,
     replace_array,
@@ -87,7 +85,7 @@ def resize_as(
 ) -> Any:
     """Give `self` the size of another tensor; with ``preserve_format`` also its memory format."""
     if memory_format is preserve_format:
-        memory_format = _format_of(the_template)
+        memory_format = suggested_format(the_template)
     return F.resize_(self, tuple(the_template.shape), memory_format=memory_format)
 
 
@@ -271,12 +269,3 @@ def _strides(sizes: tuple[int, ...], memory_format: MemoryFormat | None) -> tupl
             f"Unsupported memory format {memory_format}: give contiguous_format or channels_last."
         )
     return strides_in_order(sizes, required_order(memory_format, len(sizes)))
-
-
-def _format_of(template: TensorBase) -> Any:
-    """Return the memory format that a tensor has; contiguous if several or none."""
-    if not is_contiguous(template):
-        for each in (channels_last, channels_last_3d):
-            if is_contiguous(template, each):
-                return each
-    return contiguous_format
