@@ -13,10 +13,14 @@ KEPT: list[Any] = []
 
 
 def rows() -> Iterator[Row]:
-    """Yield the rows of the group ``custom operators``, and of ``small calls`` those of modes."""
+    """Yield the groups ``custom operators`` and ``around calls``, and the ``modes`` among the small
+    calls.
+    """
     for name, make in MODES.items():
         per = 50 if name.startswith("50") else 1
         yield Row("small calls", "modes", name, make, per=per)
+    for name, make in AROUND.items():
+        yield Row("around calls", "around", name, make)
     for name, make in OPERATORS.items():
         yield Row("custom operators", "operators", name, make)
 
@@ -99,6 +103,81 @@ def vmapped(lib: Any) -> Run:
     x, y = square(lib), square(lib)
     function = lib.func.vmap(lambda a, b: a * b)
     return lambda: function(x, y)
+
+
+def wrapper(lib: Any) -> Run:
+    """Return an addition of wrapper subclasses that unwrap and wrap in ``__torch_dispatch__``."""
+
+    class Wrapper(lib.Tensor):  # type: ignore[misc]
+        @staticmethod
+        def __new__(cls, inner):
+            made = lib.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+            made.inner = inner
+            return made
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            inner = [each.inner if isinstance(each, cls) else each for each in args]
+            return cls(func(*inner, **(kwargs or {})))
+
+    x, y = Wrapper(square(lib)), Wrapper(square(lib))
+    return lambda: x + y
+
+
+def cast(lib: Any) -> Run:
+    """Return a Linear layer under autocast."""
+    layer, x = lib.nn.Linear(8, 8), square(lib)
+
+    def run() -> Any:
+        with lib.autocast("cpu", lib.bfloat16):
+            return layer(x)
+
+    return run
+
+
+def checkpointed(lib: Any) -> Run:
+    """Return a checkpoint of two products, and its backward."""
+    checkpoint = importlib.import_module(f"{lib.__name__}.utils.checkpoint").checkpoint
+    x, seed = square(lib, grad=True), square(lib)
+
+    def run() -> None:
+        x.grad = None
+        checkpoint(lambda a: (a * a).tanh(), x, use_reentrant=False).backward(seed)
+
+    return run
+
+
+def mapped_gradient(lib: Any) -> Run:
+    """Return the gradients of a sum of products, by rows."""
+    x, y = square(lib), square(lib)
+    function = lib.func.vmap(lib.func.grad(lambda a, b: (a * b).sum()))
+    return lambda: function(x, y)
+
+
+def calling(text: str) -> Callable[[Any], Run]:
+    """Return a row of an expression of squares `x`, `y` and `out`."""
+
+    def make(lib: Any) -> Run:
+        scope = {"lib": lib, "x": square(lib), "y": square(lib), "out": square(lib)}
+        run: Run = eval(f"lambda: {text}", scope)
+        return run
+
+    return make
+
+
+AROUND: dict[str, Callable[[Any], Run]] = {
+    "x + y, wrapper subclasses": wrapper,
+    "Linear under autocast": cast,
+    "checkpoint, and backward": checkpointed,
+    "vmap(grad(f))": mapped_gradient,
+    "Parameter(x)": calling("lib.nn.Parameter(x)"),
+    "ops.aten.add(x, y)": calling("lib.ops.aten.add(x, y)"),
+    "ops.aten.sum(x)": calling("lib.ops.aten.sum(x)"),
+    "add(x, y, out=out)": calling("lib.add(x, y, out=out)"),
+    "func.jvp(f)": calling("lib.func.jvp(lambda a: a * a, (x,), (y,))"),
+    "x + y of two dtypes": calling("x + (y > 0)"),
+}
+"""What the goal of transforms, modes and subclasses is about, besides `MODES`."""
 
 
 MODES: dict[str, Callable[[Any], Run]] = {

@@ -119,6 +119,29 @@ def _(lib: Any) -> Any:
     return [(x + 1).tolist(), x.mul_(2) is x, type(x.clone()).__name__, y.grad.tolist(), log[:3]]
 
 
+@programs("a parameter of an inference tensor is one, wherever it is made; no other is")
+def _(lib: Any) -> Any:
+    def made(*tensors: Any) -> list[Any]:
+        leaves = [lib.nn.Parameter(each, requires_grad=False) for each in tensors]
+        return [(leaf.is_inference(), leaf.is_leaf, leaf.requires_grad) for leaf in leaves]
+
+    plain = lib.ones(2)
+    plain.add_(1)
+    with lib.inference_mode():
+        inferred = lib.ones(2)
+        inside = made(plain, inferred)
+    outside = lib.nn.Parameter(inferred, requires_grad=False)
+    shared = lib.nn.Parameter((plain * 1).requires_grad_() * 2)
+    parameter = lib.nn.Parameter(plain)
+    plain.add_(1)
+    return [
+        inside,
+        made(plain, inferred),
+        (outside._version, parameter._version, parameter.tolist()),
+        (shared.is_leaf, shared._is_view(), shared.requires_grad),
+    ]
+
+
 @programs("a wrapper is copied deeply with what it wraps, its attributes and its gradient")
 def _(lib: Any) -> Any:
     leaf = wrapper(lib)(lib.ones(2, requires_grad=True))

@@ -149,11 +149,13 @@ is_advanced(const module_state *state, PyObject *tensor, PyObject *index)
 }
 
 PyObject *
-view_by_index(const module_state *state, PyObject *functions, PyObject *tensor, PyObject *index)
+view_by_index(const module_state *state, PyObject *functions, PyObject *const *given,
+              Py_ssize_t count, PyObject *names)
 {
-    if (is_quiet(state) == NOT_QUIET) {
+    if (count != 2 || names != NULL || is_quiet(state) == NOT_QUIET) {
         return NULL;
     }
+    PyObject *tensor = given[0], *index = given[1];
     if (Py_TYPE(index) == state->tensor_type) {
         PyObject *list = is_advanced(state, tensor, index) ? Py_BuildValue("[O]", index) : NULL;
         PyObject *args[2] = {tensor, list};
@@ -193,9 +195,13 @@ writer_of(const module_state *state, PyArrayObject *array, PyObject *value)
 }
 
 PyObject *
-write_by_index(const module_state *state, PyObject *functions, PyObject *tensor, PyObject *index,
-               PyObject *value)
+write_by_index(const module_state *state, PyObject *functions, PyObject *const *given,
+               Py_ssize_t count, PyObject *names)
 {
+    if (count != 3 || names != NULL) {
+        return NULL;
+    }
+    PyObject *tensor = given[0], *index = given[1], *value = given[2];
     PyArrayObject *array = plain_array(state, tensor);
     if (array == NULL || is_quiet(state) == NOT_QUIET || !is_on_cpu(state, tensor)) {
         return NULL;

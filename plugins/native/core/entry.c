@@ -26,7 +26,8 @@ typedef struct {
     PyObject *function, *describe, *document, *weak_references;
     call_form *form;
     accessor attribute;
-    PyObject *choose; /* the function that chooses, or a tuple of operators */
+    PyObject *choose; /* the function that chooses, or the parts of `by_parts` */
+    parts_call by_parts;
     remembered *choices;
     int next_choice;
 } Entry;
@@ -121,59 +122,15 @@ attribute_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyO
 }
 
 static PyObject *
-index_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    Entry *self = (Entry *)object;
-    Py_ssize_t given = names == NULL ? PyVectorcall_NARGS(nargsf) : 0;
-    int writes = PyTuple_GET_SIZE(self->choose) == WRITING_OPERATORS;
-    if (given == 2 + writes) {
-        PyObject *view =
-            writes ? write_by_index(self->state, self->choose, args[0], args[1], args[2])
-                   : view_by_index(self->state, self->choose, args[0], args[1]);
-        if (LIKELY(view != NULL) || PyErr_Occurred() != NULL) {
-            return left(self->state, view);
-        }
-    }
-    return left(self->state, call_method(self, args, nargsf, names));
-}
-
-static PyObject *
-subclass_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    Entry *self = (Entry *)object;
-    if (names == NULL && PyVectorcall_NARGS(nargsf) == 2) {
-        PyObject *alias = PyTuple_GET_ITEM(self->choose, 0);
-        PyObject *view = view_as_subclass(self->state, alias, args[0], args[1]);
-        if (LIKELY(view != NULL) || PyErr_Occurred() != NULL) {
-            return left(self->state, view);
-        }
-    }
-    return left(self->state, call_function(self, args, nargsf, names));
-}
-
-static PyObject *
-handler_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    Entry *self = (Entry *)object;
-    if (names == NULL && PyVectorcall_NARGS(nargsf) == HANDLER_ARGUMENTS) {
-        PyObject *result = handle_as_plain(self->state, self->choose, args);
-        if (LIKELY(result != NULL) || PyErr_Occurred() != NULL) {
-            return left(self->state, result);
-        }
-    }
-    return left(self->state, call_function(self, args, nargsf, names));
-}
-
-static PyObject *
-cast_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
+parts_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Entry *self = (Entry *)object;
     PyObject *result =
-        call_cast(self->state, self->choose, args, PyVectorcall_NARGS(nargsf), names);
+        self->by_parts(self->state, self->choose, args, PyVectorcall_NARGS(nargsf), names);
     if (LIKELY(result != NULL) || PyErr_Occurred() != NULL) {
         return left(self->state, result);
     }
-    return left(self->state, call_function(self, args, nargsf, names));
+    return left(self->state, call_method(self, args, nargsf, names));
 }
 
 /* ---- choices --------------------------------------------------------------------------------- */
@@ -295,12 +252,13 @@ choice_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObje
 static int
 become_by_parts(Entry *self, PyObject *description)
 {
-    static const struct { const char *name; Py_ssize_t count; vectorcallfunc call; } kinds[] = {
-        {"read by index", READING_OPERATORS, index_vectorcall},
-        {"write by index", WRITING_OPERATORS, index_vectorcall},
-        {"as subclass", SUBCLASS_OPERATORS, subclass_vectorcall},
-        {"plain handler", HANDLER_FUNCTIONS, handler_vectorcall},
-        {"cast", CAST_PARTS, cast_vectorcall},
+    static const struct { const char *name; Py_ssize_t count; parts_call call; } kinds[] = {
+        {"read by index", READING_OPERATORS, view_by_index},
+        {"write by index", WRITING_OPERATORS, write_by_index},
+        {"as subclass", SUBCLASS_OPERATORS, view_as_subclass},
+        {"leaf of subclass", SUBCLASS_OPERATORS, leaf_of_subclass},
+        {"plain handler", HANDLER_FUNCTIONS, handle_as_plain},
+        {"cast", CAST_PARTS, call_cast},
     };
     PyObject *parts = PyList_GetSlice(description, 1, PyList_GET_SIZE(description));
     self->choose = parts == NULL ? NULL : PyList_AsTuple(parts);
@@ -312,7 +270,8 @@ become_by_parts(Entry *self, PyObject *description)
     for (size_t i = 0; PyUnicode_Check(name) && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (PyUnicode_CompareWithASCIIString(name, kinds[i].name) == 0 &&
             PyTuple_GET_SIZE(self->choose) == kinds[i].count) {
-            self->vectorcall = kinds[i].call;
+            self->by_parts = kinds[i].call;
+            self->vectorcall = parts_vectorcall;
             return 0;
         }
     }

@@ -71,14 +71,19 @@ typedef enum {
 typedef enum { NOT_QUIET, QUIET, QUIET_INFERENCE } quietness;
 quietness is_quiet(const module_state *state);
 
+/* A call of an entry, by its parts; NULL without an exception for what the Python function has to
+ * say. */
+typedef PyObject *(*parts_call)(const module_state *state, PyObject *parts, PyObject *const *args,
+                                Py_ssize_t given, PyObject *names);
+#define PARTS_CALL(name) \
+    PyObject *name(const module_state *state, PyObject *parts, PyObject *const *args, \
+                   Py_ssize_t given, PyObject *names)
+
 /* basic_index.c. tensor[index] by the operators (select, slice, unsqueeze, alias, index), and
- * tensor[index] = value by these and (fill_.Scalar, fill_.Tensor, copy_); NULL without an exception for
- * what the Python function has to say. */
+ * tensor[index] = value by these and (fill_.Scalar, fill_.Tensor, copy_). */
 enum { READING_OPERATORS = 5, WRITING_OPERATORS = 8 };
-PyObject *view_by_index(
-    const module_state *state, PyObject *functions, PyObject *tensor, PyObject *index);
-PyObject *write_by_index(const module_state *state, PyObject *functions, PyObject *tensor,
-                         PyObject *index, PyObject *value);
+PARTS_CALL(view_by_index);
+PARTS_CALL(write_by_index);
 
 /* Whether a value is of a class whose instances override nothing, and whose `==` is no operator. */
 static inline int
@@ -121,19 +126,19 @@ PyObject *call_overridden(const module_state *state, const call_form *form, PyOb
 PyObject *call_overridden_method(const module_state *state, PyObject *entry, PyObject *function,
                                  PyObject *const *args, Py_ssize_t given);
 
-/* subclasses.c. tensor.as_subclass(cls), by the operator `alias`; NULL as `read_attribute`. */
+/* subclasses.c. tensor.as_subclass(cls) by the operator `alias`, and _make_subclass(cls, data,
+ * require_grad) by `detach`. */
 enum { SUBCLASS_OPERATORS = 1 };
-PyObject *view_as_subclass(
-    const module_state *state, PyObject *alias, PyObject *tensor, PyObject *cls);
+PARTS_CALL(view_as_subclass);
+PARTS_CALL(leaf_of_subclass);
 
 /* subclasses.c. The `__torch_function__` of plain tensors, of the arguments (cls, func, types, args,
- * kwargs); NULL as `read_attribute`. */
+ * kwargs). */
 enum { HANDLER_UNWRAPPED, HANDLER_CONVERT, HANDLER_ALIAS, HANDLER_FUNCTIONS, HANDLER_ARGUMENTS = 5 };
-PyObject *handle_as_plain(
-    const module_state *state, PyObject *functions, PyObject *const *args);
+PARTS_CALL(handle_as_plain);
 
 /* autocast.c. The call of an operator on tensors that are cast first, by the parts of a kernel of
- * autocast; NULL as `read_attribute`, before anything was called. */
+ * autocast; NULL before anything was called. */
 enum {
     CAST_CONVERT,  /* called with a tensor and a dtype */
     CAST_CALLED,   /* the operator */
@@ -144,8 +149,7 @@ enum {
     CAST_ELIGIBLE, /* bits of the dtypes that are cast */
     CAST_PARTS,
 };
-PyObject *call_cast(const module_state *state, PyObject *parts, PyObject *const *args,
-                    Py_ssize_t given, PyObject *names);
+PARTS_CALL(call_cast);
 
 /* accessors.c. The value; NULL without an exception for what the Python function has to say. */
 PyObject *read_attribute(

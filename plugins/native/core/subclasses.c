@@ -1,4 +1,4 @@
-/* Plain subclasses of Tensor: `as_subclass`, and the `__torch_function__` of plain tensors, by which the
+/* Plain subclasses of Tensor: `as_subclass`, `_make_subclass`, and the `__torch_function__` of plain tensors, by which the
  * results of functions are instances of the class again. */
 #include "entry.h"
 #include "slots.h"
@@ -33,27 +33,56 @@ instance_of(const module_state *state, PyObject *cls, PyObject *view)
     return made;
 }
 
-PyObject *
-view_as_subclass(const module_state *state, PyObject *alias, PyObject *tensor, PyObject *cls)
+/* Whether `tensor` is plain, and `cls` a subclass that may have what it is made of; 0 also with an
+ * exception. */
+static int
+may_become(const module_state *state, PyObject *tensor, PyObject *cls)
 {
     if (Py_TYPE(tensor) != state->tensor_type || is_quiet(state) != QUIET || !PyType_Check(cls) ||
         cls == (PyObject *)state->tensor_type ||
         !PyType_IsSubtype((PyTypeObject *)cls, state->tensor_base_type)) {
-        return NULL;
+        return 0;
     }
     PyObject *taken = PyObject_GetAttr(cls, state->str__taken_slots);
     int is_free = taken != NULL && PyTuple_CheckExact(taken) && PyTuple_GET_SIZE(taken) == 0;
     Py_XDECREF(taken);
-    PyObject *view = is_free ? PyObject_CallOneArg(alias, tensor) : NULL;
-    if (view == NULL) {
-        return NULL;
-    }
-    PyObject *made = NULL;
-    if (Py_TYPE(view) == state->tensor_type) {
+    return is_free;
+}
+
+/* The instance of `cls` around what `operator`, alias or detach, makes of a tensor; where `required` is
+ * not NULL, after that was told so. */
+static PyObject *
+made_of_view(const module_state *state, PyObject *operator, PyObject *tensor, PyObject *cls,
+             PyObject *required)
+{
+    PyObject *view = PyObject_CallOneArg(operator, tensor), *made = NULL;
+    if (view != NULL && Py_TYPE(view) == state->tensor_type &&
+        (required == NULL || PyObject_SetAttr(view, state->str_requires_grad, required) == 0)) {
         made = instance_of(state, cls, view);
     }
-    Py_DECREF(view);
+    Py_XDECREF(view);
     return made;
+}
+
+PyObject *
+view_as_subclass(const module_state *state, PyObject *parts, PyObject *const *args,
+                 Py_ssize_t given, PyObject *names)
+{
+    if (given != 2 || names != NULL || !may_become(state, args[0], args[1])) {
+        return NULL;
+    }
+    return made_of_view(state, PyTuple_GET_ITEM(parts, 0), args[0], args[1], NULL);
+}
+
+PyObject *
+leaf_of_subclass(const module_state *state, PyObject *parts, PyObject *const *args,
+                 Py_ssize_t given, PyObject *names)
+{
+    if (given < 2 || given > 3 || names != NULL || !may_become(state, args[1], args[0])) {
+        return NULL;
+    }
+    PyObject *required = given == 3 && args[2] != Py_False ? args[2] : NULL;
+    return made_of_view(state, PyTuple_GET_ITEM(parts, 0), args[1], args[0], required);
 }
 
 static PyObject *
@@ -66,8 +95,10 @@ as_instance(const module_state *state, PyObject *functions, PyObject *result, Py
     if (is_made) {
         return Py_NewRef(result);
     }
-    PyObject *made =
-        view_as_subclass(state, PyTuple_GET_ITEM(functions, HANDLER_ALIAS), result, cls);
+    PyObject *made = NULL;
+    if (may_become(state, result, cls)) {
+        made = made_of_view(state, PyTuple_GET_ITEM(functions, HANDLER_ALIAS), result, cls, NULL);
+    }
     if (made == NULL && !PyErr_Occurred()) {
         PyObject *convert = PyTuple_GET_ITEM(functions, HANDLER_CONVERT);
         made = PyObject_CallFunctionObjArgs(convert, result, cls, NULL);
@@ -89,8 +120,12 @@ is_unwrapped(PyObject *functions, PyObject *func)
 }
 
 PyObject *
-handle_as_plain(const module_state *state, PyObject *functions, PyObject *const *args)
+handle_as_plain(const module_state *state, PyObject *functions, PyObject *const *args,
+                Py_ssize_t given, PyObject *names)
 {
+    if (given != HANDLER_ARGUMENTS || names != NULL) {
+        return NULL;
+    }
     PyObject *cls = args[0], *func = args[1], *types = args[2], *before;
     PyObject *kwargs = args[4] == Py_None ? NULL : args[4];
     if (!PyTuple_CheckExact(types) || !PyTuple_CheckExact(args[3]) ||

@@ -5,6 +5,7 @@ below autograd.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from dovetail_kernel import TensorBase, bump_version, set_state, share_storage, share_version, state
@@ -81,42 +82,40 @@ def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
     TypeError
         If all handlers return NotImplemented.
     """
-    func = _as_called(func, args)
+    if len(args) > 1 and args[1].__class__ in SCALAR_BITS:
+        func = _for_number(func)
     op: Operator = func._operator
-    given = [list(value) if type(value) is tuple else value for value in args]
-    overloaded = dispatching_args([*given, *kwargs.values()])
-    types = tuple([type(value) for value in overloaded])
+    given = tuple([list(value) if value.__class__ is tuple else value for value in args])
+    overloaded = dispatching_args((*given, *kwargs.values()) if kwargs else given)
+    types = tuple([value.__class__ for value in overloaded])
+    versions = _versions(op, given, kwargs) if op.schema.is_mutable else ()
+    rules = op.torch_dispatch_rules
     asked = []
     before = state()
-    below = below_python(before)
-    modes = dispatch_modes.modes
+    below = below_python[before]
+    modes = dispatch_modes.active()
     try:
         set_state(below)
         if modes:
             mode, rest = modes[-1], modes[:-1]
-            versions = _versions(op, given, kwargs)
             try:
                 dispatch_modes.put(rest)
-                set_state((dispatch_modes.seen if rest else dispatch_modes.unseen)(below))
-                rule = op.torch_dispatch_rules.get(type(mode))
-                handler = mode.__torch_dispatch__ if rule is None else _bound(rule, mode)
-                result = handler(func, types, tuple(given), kwargs)
+                set_state((dispatch_modes.seen if rest else dispatch_modes.unseen)[below])
+                handler = _handler(op, mode, mode.__class__) if rules else mode.__torch_dispatch__
+                result = handler(func, types, given, kwargs)
             finally:
                 dispatch_modes.put(modes)
                 set_state(below)
             if result is not NotImplemented:
                 _count_writes(versions)
-                return _finished(op, _checked(op, result, mode, rule), given, kwargs)
+                return _finished(op, result, handler, given, kwargs)
             asked.append(f"  - mode object {mode!r}")
-        for value in overloaded:
-            cls = type(value)
-            rule = op.torch_dispatch_rules.get(cls)
-            handler = cls.__torch_dispatch__ if rule is None else _bound(rule, cls)
-            versions = _versions(op, given, kwargs)
-            result = handler(func, types, tuple(given), kwargs)
+        for cls in types:
+            handler = _handler(op, cls, cls) if rules else cls.__torch_dispatch__
+            result = handler(func, types, given, kwargs)
             if result is not NotImplemented:
                 _count_writes(versions)
-                return _finished(op, _checked(op, result, cls, rule), given, kwargs)
+                return _finished(op, result, handler, given, kwargs)
             asked.append(f"  - tensor subclass {cls!r}")
     finally:
         set_state(before)
@@ -142,23 +141,28 @@ _NUMBERS_BY_TENSOR = frozenset(
 """Names whose overload for tensors takes Python numbers in PyTorch as well."""
 
 
-def _as_called(func: Any, args: Sequence[object]) -> Any:
-    """Return the overload that PyTorch chooses: ``gt.Scalar`` for a number beside a tensor, though
+def _for_number(func: Any) -> Any:
+    """Return the overload that PyTorch chooses for a number beside a tensor: ``gt.Scalar``, though
     ``gt.Tensor`` runs.
 
     Functions here let the overload for two tensors serve numbers too, which saves choosing.
     """
     op: Operator = func._operator
-    if len(args) < 2 or isinstance(args[1], TensorBase) or args[1].__class__ not in SCALAR_BITS:
-        return func
     if op.overload != "Tensor" or op.base_name.rstrip("_") in _NUMBERS_BY_TENSOR:
         return func
     for_numbers = registry.find(op.name, "Scalar") or registry.find(op.name, "Scalar_Other")
     return func if for_numbers is None else for_numbers.handle
 
 
-def _bound(rule: Callable[..., object], first: object) -> Callable[..., Any]:
-    return lambda func, types, args, kwargs: rule(first, func, types, args, kwargs)
+def _handler(op: Operator, asked: Any, cls: type) -> Callable[..., Any]:
+    """Return what a mode or class does for an operator: the rule for its class, else its method."""
+    rule = op.torch_dispatch_rules.get(cls)
+    if rule is None:
+        method: Callable[..., Any] = asked.__torch_dispatch__
+        return method
+    bound = partial(rule, asked)
+    bound.__func__ = rule  # type: ignore[attr-defined]  # as methods have it
+    return bound
 
 
 def dispatching_args(values: Sequence[object]) -> list[TensorBase]:
@@ -184,16 +188,8 @@ def _argument(op: Operator, name: str, args: Sequence[object], kwargs: Mapping[s
     return args[position] if position < len(args) else None
 
 
-def _checked(op: Operator, result: object, asked: Any, rule: Callable[..., Any] | None) -> Any:
-    """Return what a mode or class returned, as the schema has it, or raise in its name."""
-    returns = op.schema.returns
-    if (
-        len(returns) == 1
-        and isinstance(result, TensorBase)
-        and returns[0].real_type.schema_str == "Tensor"
-    ):
-        return result
-    handler = asked.__torch_dispatch__ if rule is None else rule
+def _checked(op: Operator, result: object, handler: Any) -> Any:
+    """Return what a handler returned, as the schema has it, or raise in its name."""
     function = getattr(handler, "__func__", handler)
     code = getattr(function, "__code__", None)
     place = "" if code is None else f" at {code.co_filename}:{code.co_firstlineno}"
@@ -201,19 +197,21 @@ def _checked(op: Operator, result: object, asked: Any, rule: Callable[..., Any] 
     return KernelResults(op, who).by_schema(result)
 
 
-def _finished(op: Operator, result: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Return `result` with the aliases that the schema promises: what is written is returned
-    itself.
+def _finished(
+    op: Operator, result: Any, handler: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """Return what a handler returned as the schema has it, with the aliases that it promises: what
+    is written is returned itself.
 
     A view of a tensor with ``__torch_dispatch__`` counts the writes to its base, and shares its
     storage: those are found that show the same memory.
     """
-    returns = op.schema.returns
-    for each in returns:
-        if each.alias_info is not None:
-            break
-    else:
+    schema = op.schema
+    if not (schema.returns_one_tensor and isinstance(result, TensorBase)):
+        result = _checked(op, result, handler)
+    if not schema.returns_aliases:
         return result
+    returns = schema.returns
     several = len(returns) > 1
     results = list(result) if several else [result]
     for position, declared in enumerate(returns):
@@ -273,8 +271,6 @@ def _versions(
     """Return the tensors with ``__torch_dispatch__`` that the operator writes, and their
     versions.
     """
-    if not op.schema.is_mutable:
-        return []
     written = [_argument(op, a.name, args, kwargs) for a in op.schema.arguments if a.is_write]
     tensors = [t for each in written for t in (each if isinstance(each, list | tuple) else (each,))]
     return [

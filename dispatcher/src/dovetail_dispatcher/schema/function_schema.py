@@ -267,6 +267,16 @@ class FunctionSchema(_Frozen):
         return any([argument.is_write for argument in self.arguments])
 
     @kept
+    def returns_one_tensor(self) -> bool:
+        """Whether a call returns a tensor and nothing else."""
+        return [each.real_type.schema_str for each in self.returns] == ["Tensor"]
+
+    @kept
+    def returns_aliases(self) -> bool:
+        """Whether some result is an argument, or shows one."""
+        return any([each.alias_info is not None for each in self.returns])
+
+    @kept
     def _positional(self) -> tuple[Argument, ...]:
         """The arguments that may be given by position."""
         return tuple([argument for argument in self.arguments if not argument.kwarg_only])

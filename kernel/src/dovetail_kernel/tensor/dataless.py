@@ -35,7 +35,7 @@ class DatalessArray:
         Reason for errors on access to elements. Default: they belong to the subclass.
     """
 
-    __slots__ = ("base", "device", "dtype", "element_strides", "ndim", "offset", "shape", "why")
+    __slots__ = ("_device_index", "_strides", "base", "dtype", "offset", "shape", "why")
 
     def __init__(
         self,
@@ -49,13 +49,25 @@ class DatalessArray:
         self.why = why
         self.shape = tuple(shape)
         self.dtype = dtype
-        self.element_strides = (
-            _contiguous(self.shape) if element_strides is None else tuple(element_strides)
-        )
-        self.ndim = len(self.shape)
+        self._strides = element_strides if element_strides is None else tuple(element_strides)
         self.offset = offset
-        self.device = SimpleNamespace(id=device_index or 0)
+        self._device_index = device_index or 0
         self.base: Any = None
+
+    @property
+    def element_strides(self) -> tuple[int, ...]:
+        """The strides in elements."""
+        return _contiguous(self.shape) if self._strides is None else self._strides
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def device(self) -> SimpleNamespace:
+        """The device, as arrays of CuPy have it."""
+        return SimpleNamespace(id=self._device_index)
 
     @property
     def itemsize(self) -> int:

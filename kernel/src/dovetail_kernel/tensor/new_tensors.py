@@ -71,7 +71,7 @@ def wrap(array: ShapedArray, backend: Backend, cls: type[TensorBase] | None = No
         Class of the result; default: the class of new tensors.
     """
     arrays = backend.arrays
-    if not isinstance(array, arrays.array_types) and array.__class__ is not DatalessArray:
+    if array.__class__ is not DatalessArray and not isinstance(array, arrays.array_types):
         array = arrays.asarray(array)
     if cls is None:
         cls = tensor_class()

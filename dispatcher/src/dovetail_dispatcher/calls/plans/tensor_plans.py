@@ -215,9 +215,11 @@ def default_stripper(schema: FunctionSchema) -> Callable[..., tuple[list[Any], d
     count = sum([not a.kwarg_only for a in arguments])
     keywords = [(n, a.name, *defaults[n]) for n, a in enumerate(arguments) if a.kwarg_only]
 
+    required = max([n for n, pair in enumerate(defaults[:count], 1) if pair[0] is _NONE], default=0)
+
     def strip_defaults(*values: Any) -> tuple[list[Any], dict[str, Any]]:
         given = list(values[:count])
-        while given:
+        while len(given) > required:
             written, received = defaults[len(given) - 1]
             value = given[-1]
             if not (value is written or _same(value, written) or _same(value, received)):

@@ -237,9 +237,10 @@ def entry_by(kind: str, *parts: Callable[..., Any]) -> Callable[[Callable[..., A
     ----------
     kind
         ``"read by index"``: select, slice, unsqueeze, alias and index; ``"write by index"``: also
-        fill_.Scalar, fill_.Tensor and copy_. ``"as subclass"``: alias. ``"plain handler"``, the
-        ``__torch_function__`` of plain tensors: a function that returns the functions whose results
-        stay as they are, one that makes instances of a class of results, and alias.
+        fill_.Scalar, fill_.Tensor and copy_. ``"as subclass"``: alias. ``"leaf of subclass"``:
+        detach. ``"plain handler"``, the ``__torch_function__`` of plain tensors: a function that
+        returns the functions whose results stay as they are, one that makes instances of a class of
+        results, and alias.
     """
     return lambda function: COMPILED_ENTRY.plug(function, lambda text: [kind, *parts])
 

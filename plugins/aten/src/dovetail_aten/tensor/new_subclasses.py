@@ -10,8 +10,10 @@ from dovetail_kernel import (
     DeviceLike,
     Layout,
     MemoryFormat,
+    Size,
     TensorBase,
     contiguous_format,
+    dispatch_state,
     get_default_dtype,
     preserve_format,
     share_storage,
@@ -19,7 +21,9 @@ from dovetail_kernel import (
     strided,
     wrap,
 )
-from dovetail_kernel.keys import PYTHON_DISPATCH
+from dovetail_kernel.keys import NOT_PLAIN, PYTHON_DISPATCH
+from dovetail_kernel.signature import GRAD, NORMAL, VIEW
+from dovetail_kernel.tensor import WritableCounter, new_tensor
 
 from ..backend.devices import as_device, backend_for
 from .data.dtype_arguments import as_dtype
@@ -67,16 +71,20 @@ def make_subclass(
             "_make_subclass(): argument 'data' (position 2) must be Tensor, not "
             f"{type(data).__name__}"
         )
-    policies = (dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
-    _check_policies("_make_subclass", *policies)
+    if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
+        policies = (dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
+        _check_policies("_make_subclass", *policies)
     if device_for_backend_keys is not None:
         raise NotImplementedError(
             "_make_subclass(): the keys of a tensor are those of the backend that has its data. "
             "Leave device_for_backend_keys out, or move the data."
         )
-    made = wrap(data.array, data._backend, cls)
+    signature = data._signature & ~(NOT_PLAIN | GRAD | VIEW) | cls._class_bits
+    made = new_tensor(data.array, signature, cls)
     made._storage = share_storage(data)
     made._counter = share_version(data)
+    if not signature & NORMAL and not dispatch_state().inference:
+        made._counter = WritableCounter()
     if require_grad:
         made.requires_grad = require_grad
     return made
@@ -146,28 +154,32 @@ def make_wrapper_subclass(
             f"{cls.__name__} must define __torch_dispatch__: a wrapper subclass has no data that a "
             "kernel could use. Define it as a classmethod (cls, func, types, args, kwargs)."
         )
-    if not isinstance(size, tuple | list) or not all([isinstance(n, int) for n in size]):
+    if size.__class__ is not Size and not (
+        isinstance(size, tuple | list) and all([isinstance(n, int) for n in size])
+    ):
         raise TypeError(
             "_make_wrapper_subclass(): argument 'size' (position 2) must be tuple of ints, not "
             f"{type(size).__name__}"
         )
-    if pin_memory or layout not in (None, strided):
+    if pin_memory or (layout is not strided and layout is not None):
         raise RuntimeError(
             "_make_wrapper_subclass(): memory is not pinned here, and the layout is strided."
         )
-    if memory_format not in (None, contiguous_format, preserve_format):
+    if memory_format is not None and memory_format not in (contiguous_format, preserve_format):
         raise NotImplementedError(
             f"_make_wrapper_subclass(): memory_format {memory_format} says no strides. Give them: "
             "strides=..."
         )
-    policies = (dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
-    _check_policies("_make_wrapper_subclass", *policies)
+    if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
+        policies = (dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
+        _check_policies("_make_wrapper_subclass", *policies)
     if _extra_dispatch_keys is not None or storage_size is not None:
         raise NotImplementedError(
             "_make_wrapper_subclass(): a tensor without data has no keys but those of its device "
             "and no storage of a size. Leave _extra_dispatch_keys and storage_size out."
         )
-    _check_geometry(size, strides, storage_offset)
+    if strides is not None or storage_offset is not None or (size and min(size) < 0):
+        _check_geometry(size, strides, storage_offset)
     place = as_device(device)
     backend = backend_for(place)
     wanted = as_dtype(dtype, "_make_wrapper_subclass") or get_default_dtype()

@@ -67,7 +67,7 @@ class TensorSubclasses(TensorExchange):
         result = disabled_torch_function_impl(func, types, args, kwargs)
         return result if func in default_nowrap_functions() else _as_instances(result, cls)
 
-    _make_subclass = staticmethod(make_subclass)
+    _make_subclass = staticmethod(entry_by("leaf of subclass", aten.detach)(make_subclass))
     _make_wrapper_subclass = staticmethod(make_wrapper_subclass)
 
     @entry_by("as subclass", aten.alias)
