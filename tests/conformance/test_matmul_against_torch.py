@@ -28,6 +28,27 @@ def _(lib: Any) -> Any:
     return product._is_view(), product.requires_grad_().detach_().tolist()
 
 
+@PROGRAMS("a product and what is added to it are rounded once in half precision")
+def _(lib: Any) -> Any:
+    bits = []
+    for dtype in (lib.float16, lib.bfloat16):
+        # Products of integers are exact, in whatever order they are summed.
+        x = lib.arange(96).reshape(2, 6, 8).remainder(13).sub(6).to(dtype)
+        weight = lib.arange(40).reshape(5, 8).remainder(11).sub(5).to(dtype)
+        bias = lib.arange(5).div(7).add(0.3).to(dtype)
+        batches = lib.stack([weight.t(), weight.t()])
+        results = (
+            lib.nn.functional.linear(x[0], weight, bias),
+            lib.nn.functional.linear(x, weight, bias),
+            lib.addmm(bias, x[0], weight.t()),
+            lib.addmm(bias, x[0], weight.t(), beta=0.3, alpha=1.7),
+            lib.addmv(bias, weight, x[0, 0]),
+            lib.baddbmm(bias, x, batches, beta=0.3, alpha=1.7),
+        )
+        bits += [result.view(lib.int16).tolist() for result in results]
+    return bits
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_program_gives_the_same_in_torch(name: str) -> None:
     assert_same(PROGRAMS[name], words=0, close=True)

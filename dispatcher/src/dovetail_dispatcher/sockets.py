@@ -49,7 +49,7 @@ class BaseOperators(NamedTuple):
     ones_like
         Makes a tensor of ones with the shape, dtype and device of another.
     convert
-        Casts a tensor to a dtype, its second argument.
+        Casts a tensor to ``dtype=``.
     move
         Moves a tensor to ``device=``.
     empty_strided

@@ -211,8 +211,12 @@ read_attribute(const module_state *state, accessor which, PyObject *const *args,
     }
     int is_setter = which == ACCESSOR_set_requires_grad;
     int most = 1 + (which == ACCESSOR_size || which == ACCESSOR_requires_grad_ || is_setter);
-    if (tensor == NULL || Py_TYPE(tensor) != state->tensor_type || count > most ||
-        count < 1 + is_setter) {
+    if (tensor == NULL || count > most || count < 1 + is_setter) {
+        return NULL;
+    }
+    int is_plain = Py_TYPE(tensor) == state->tensor_type;
+    if (!is_plain && (which == ACCESSOR_data || state->overrides_bit == 0 ||
+                      !is_tensor(state, tensor))) {
         return NULL;
     }
     PyObject *slot = SLOT(tensor, state->tensor_array);
@@ -225,7 +229,8 @@ read_attribute(const module_state *state, accessor which, PyObject *const *args,
     }
     int overflow;
     long long signature = PyLong_AsLongLongAndOverflow(number, &overflow);
-    if (overflow || (signature == -1 && PyErr_Occurred())) {
+    if (overflow || (signature == -1 && PyErr_Occurred()) ||
+        (!is_plain && (signature & state->overrides_bit))) {
         return NULL;
     }
     PyArrayObject *array = (PyArrayObject *)slot;

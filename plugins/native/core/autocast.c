@@ -104,7 +104,8 @@ call_cast(const module_state *state, PyObject *parts, PyObject *const *args, Py_
     for (; cast < count && !failed; cast++) {
         PyObject *given_to_cast[2] = {args[cast], wanted};
         values[cast] = is_known[cast] ? PyObject_Vectorcall(PyTuple_GET_ITEM(parts, CAST_CONVERT),
-                                                            given_to_cast, 2, NULL)
+                                                            given_to_cast, 1,
+                                                            PyTuple_GET_ITEM(parts, CAST_NAMES))
                                       : Py_NewRef(args[cast]);
         if (values[cast] == NULL) {
             failed = 1;

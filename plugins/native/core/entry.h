@@ -140,7 +140,8 @@ PARTS_CALL(handle_as_plain);
 /* autocast.c. The call of an operator on tensors that are cast first, by the parts of a kernel of
  * autocast; NULL before anything was called. */
 enum {
-    CAST_CONVERT,  /* called with a tensor and a dtype */
+    CAST_CONVERT,  /* called with a tensor and a dtype by name */
+    CAST_NAMES,    /* that name, in a tuple */
     CAST_CALLED,   /* the operator */
     CAST_STATE,    /* the state without autocast, by the one in force */
     CAST_WANTED,   /* the dtype; None for that of the innermost autocast */

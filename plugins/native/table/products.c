@@ -269,7 +269,7 @@ const kernel_row product_rows[] = {
     ROW("mm", multiply, "2x", 2, "self", "mat2"),
     ROW("bmm", multiply, "2x", 3, "self", "mat2"),
     ROW("mv", mv, "2x", 0, "self", "vec"),
-    ROW("addmm", addmm, NULL, 0, "self", "mat1", "mat2", "beta", "alpha"),
-    ROW("linear", linear, NULL, 0, "input", "weight", "bias"),
+    ROW("addmm", addmm, "3x", 0, "self", "mat1", "mat2", "beta", "alpha"),
+    ROW("linear", linear, "3x", 0, "input", "weight", "bias"),
     {NULL},
 };

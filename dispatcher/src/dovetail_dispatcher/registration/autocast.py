@@ -252,10 +252,12 @@ def casting_kernel(op: Operator, device_type: str, wanted: dtype | None) -> Call
             return None
         without = _switch(autocast_key(device_type), False)
         eligible = sum([bit for bit, each in BY_BIT.items() if _is_cast(each)])
-        convert, called = base_operator("convert").op, op.handle.op
-        return ["cast", convert, called, without, wanted, _dtypes, device_type, eligible]
+        convert = base_operator("convert").op, ("dtype",)
+        called = op.handle.op, without
+        return ["cast", *convert, *called, wanted, _dtypes, device_type, eligible]
 
     kernel.__qualname__ = f"autocast of {op.qualified_name}"
+    kernel.hands_on = True  # type: ignore[attr-defined]  # it may be given defaults, too
     return COMPILED_ENTRY.plug(kernel, parts)
 
 
@@ -311,7 +313,7 @@ def cast_value(value: Any, device_type: str, wanted: dtype) -> Any:
     """
     if isinstance(value, TensorBase):
         if is_eligible(value, device_type) and value.dtype is not wanted:
-            return base_operator("convert")(value, wanted)
+            return base_operator("convert")(value, dtype=wanted)
     elif isinstance(value, list | tuple):
         return type(value)([cast_value(item, device_type, wanted) for item in value])
     return value

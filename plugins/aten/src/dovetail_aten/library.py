@@ -171,7 +171,7 @@ BASE_OPERATORS.fill(
         detach="aten::detach",
         clone="aten::clone",
         ones_like="aten::ones_like",
-        convert="aten::to.dtype",
+        convert="aten::_to_copy",
         move="aten::to.dtype_layout",
         empty_strided="aten::empty_strided",
         strided_views=frozenset({"aten::as_strided"}),

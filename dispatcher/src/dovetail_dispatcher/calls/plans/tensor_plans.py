@@ -170,7 +170,8 @@ def takes_all_arguments(kernel: Kernel, schema: FunctionSchema) -> bool:
     names = list(parameters)
     if any([p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()]):
         # It hands on what it is given, by the schema's order and names.
-        return kernel.is_our_own or not any([a.has_default_value() for a in schema.arguments])
+        hands_on = kernel.is_our_own or getattr(kernel.fn, "hands_on", False)
+        return hands_on or not any([a.has_default_value() for a in schema.arguments])
     positional = [a for a in schema.arguments if not a.kwarg_only]
     offset = 1 if kernel.with_keyset else 0
     if len(names) < offset + len(schema.arguments):

@@ -128,8 +128,19 @@ class MatrixProducts(Family):
             )
         return xp.matmul(a, b)
 
-    def _combined(self, x: Array, beta: Any, result: Array, alpha: Any) -> Any:
-        """Return ``beta * x + alpha * result``; a beta of 0 leaves `x` out, NaN included."""
+    def _combined(
+        self, x: Array, beta: Any, a: Array, b: Array, alpha: Any, *, is_summed: bool = False
+    ) -> Any:
+        """Return ``beta * x + alpha * (a @ b)``, rounded once in half precision; a beta of 0 leaves
+        `x` out, NaN included. `is_summed`: the products of batches are summed.
+        """
+        own, wide = a.dtype, self.precision.wide
+        if own in self.precision.halves and x.dtype == own:
+            result = self._combined(wide(x), beta, wide(a), wide(b), alpha, is_summed=is_summed)
+            return self.precision.narrow(result, own)
+        result = self._product(a, b)
+        if is_summed:
+            result = self.xp.sum(result, axis=0, dtype=own)
         check_added(x, result, self.dtypes)
         for name, factor in (("alpha", alpha), ("beta", beta)):
             if isinstance(factor, float) and result.dtype in self.precision.integral:
@@ -178,21 +189,22 @@ class MatrixProducts(Family):
     @operator("addmm")
     def addmm(self, x: Array, mat1: Any, mat2: Any, *, beta: int = 1, alpha: int = 1) -> Any:
         """Return ``beta * x + alpha * (mat1 @ mat2)``."""
-        return self._combined(x, beta, self.mm(mat1, mat2), alpha)
+        check_mm(mat1, mat2, self.dtypes)
+        return self._combined(x, beta, mat1, mat2, alpha)
 
     @operator("addmv")
-    def addmv(
-        self, x: Array, mat: object, vec: object, *, beta: object = 1, alpha: object = 1
-    ) -> Any:
+    def addmv(self, x: Array, mat: Any, vec: Any, *, beta: object = 1, alpha: object = 1) -> Any:
         """Return ``beta * x + alpha * (mat @ vec)``."""
-        return self._combined(x, beta, self.mv(mat, vec), alpha)
+        check_mv(mat, vec, self.dtypes)
+        return self._combined(x, beta, mat, vec, alpha)
 
     @operator("baddbmm")
     def baddbmm(
         self, x: Array, batch1: Array, batch2: Array, *, beta: object = 1, alpha: object = 1
     ) -> Any:
         """Return ``beta * x + alpha * (batch1 @ batch2)`` for batches of matrices."""
-        return self._combined(x, beta, self.bmm(batch1, batch2), alpha)
+        check_bmm(batch1, batch2, self.dtypes)
+        return self._combined(x, beta, batch1, batch2, alpha)
 
     @operator("addbmm")
     def addbmm(
@@ -200,9 +212,7 @@ class MatrixProducts(Family):
     ) -> Any:
         """Return ``beta * x + alpha * sum(batch1 @ batch2)``, summed over the batches."""
         check_bmm(batch1, batch2, self.dtypes)
-        products = self._product(batch1, batch2)
-        total = self.xp.sum(products, axis=0, dtype=batch1.dtype)
-        return self._combined(x, beta, total, alpha)
+        return self._combined(x, beta, batch1, batch2, alpha, is_summed=True)
 
     @helper("linear")
     def linear(self, input: Any, weight: Any, bias: Any) -> Any:
