@@ -3,6 +3,7 @@
 import sys as _sys
 import typing as _typing
 from importlib import import_module as _import_module
+from os import environ as _environ
 
 from dovetail_kernel import collection_paused as _collection_paused
 from dovetail_kernel import forward_old_places as _forward_old_places
@@ -14,8 +15,6 @@ from dovetail_aten.sockets import ARRAY_NAMESPACE as _ARRAY_NAMESPACE
 from dovetail_aten.sockets import TO_SPARSE as _TO_SPARSE
 from dovetail_dispatcher.sockets import CHECKS as _CHECK_LOADERS
 from dovetail_kernel import plugin_manager as _plugin_manager
-from dovetail_kernel import use_overlay as use_overlay
-from dovetail_kernel import use_requested_overlays as _use_requested_overlays
 
 from .functions.tensor_functions import *  # noqa: F403
 from .names import provided_modules as _provided_modules
@@ -58,4 +57,5 @@ def __getattr__(name: str) -> _typing.Any:
 
 _forward_old_places(__name__, f"{__name__}.old_places")
 _report_absent_modules()
-_use_requested_overlays()  # a plugin may import all that is above
+if _environ.get("DOVETAIL_OVERLAYS"):  # last: a plugin may import all that is above
+    _import_module("dovetail_kernel").use_requested_overlays()

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from dovetail_kernel import publish, publish_loaded
 
-from .module_remedies import remedy_of
-from .refused_names import is_refused_module, refused
 
 _PLACES: Final = (
     "dovetail",
@@ -66,6 +64,8 @@ def absence(module: str, attribute: str, remedy: str = "", *, as_module: bool = 
     as_module
         It was imported as a module.
     """
+    from .module_remedies import remedy_of  # for messages alone
+
     sentences = [f"module {module!r} has no attribute {attribute!r}: it is not in Dovetail."]
     remedy = remedy_of(module, attribute, as_module=as_module) or remedy
     reason = next(
@@ -151,6 +151,8 @@ def names_of(
             publish_loaded()
             setattr(sys.modules[module], name, value)
             return value
+        from .refused_names import is_refused_module, refused  # for names that are missing alone
+
         if (value := refused(module, name)) is not None:
             return value
         if is_refused_module(f"{module}.{name}"):
@@ -197,6 +199,8 @@ class _AbsentModules:
         module, _, name = fullname.rpartition(".")
         if fullname.partition(".")[0] != _HERE or not module:
             return None
+        from .refused_names import is_refused_module  # for modules that are missing alone
+
         if is_refused_module(fullname):
             return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
         if _is_only_asked():

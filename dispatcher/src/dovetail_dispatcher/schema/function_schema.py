@@ -8,7 +8,6 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, NoReturn
 
-from .compatibility import check_forward_compatible, is_backward_compatible
 from .formatting import format_argument, format_schema
 from .kept_property import kept
 from .types import ListType, Type, without_optional
@@ -305,6 +304,8 @@ class FunctionSchema(_Frozen):
 
         New arguments need defaults; argument types may become wider and return types narrower.
         """
+        from .compatibility import is_backward_compatible  # rarely asked
+
         return is_backward_compatible(self, old)
 
     def check_forward_compatible_with(self, old: FunctionSchema) -> tuple[bool, str]:
@@ -319,6 +320,8 @@ class FunctionSchema(_Frozen):
         tuple
             True and an empty text, or False and the reason.
         """
+        from .compatibility import check_forward_compatible  # rarely asked
+
         return check_forward_compatible(self, old)
 
     @kept

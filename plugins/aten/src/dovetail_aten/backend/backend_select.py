@@ -76,8 +76,13 @@ class Selection:
     def __init__(self, op: Operator) -> None:
         self._op = op
         self._select: Callable[..., Any] | None = None
-        if op.schema.arguments[0].name == "self":  # the call stays on the device of the tensor
-            Shortcut("", defaults=("layout", "device", "pin_memory"))(self)
+
+    @property
+    def __dovetail_shortcut__(self) -> Shortcut | None:
+        if self._op.schema.arguments[0].name != "self":
+            return None
+        # The call stays on the device of the tensor.
+        return Shortcut("", defaults=("layout", "device", "pin_memory"))
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if options.get("layout") is not None:

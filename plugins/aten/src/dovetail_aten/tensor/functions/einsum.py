@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from operator import index
-from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Final
 
 from dovetail_dispatcher import overridable
 
 from ..._generated import functions as aten
 
-_IN_ORDER: Final = ascii_uppercase + ascii_lowercase
+_IN_ORDER: Final = "".join([chr(start + n) for start in (65, 97) for n in range(26)])
+"""A to Z, a to z."""
 
 
 @partial(overridable, is_spread=True)
