@@ -1,4 +1,4 @@
-"""Convolutions by blocks of patches against the generic kernel."""
+"""Convolutions of a few images at a time against the generic kernel."""
 
 from __future__ import annotations
 

@@ -1,13 +1,7 @@
-/* Patches of lines under windows, sums of patches, and convolutions that keep channels apart. */
+/* Patches of lines under windows, and sums of patches. */
 #include "windows.h"
 
 #include <string.h>
-
-enum {
-    MOST_PLACES = 128, /* of windows, that are computed together */
-    TOGETHER = 4,      /* sums that do not wait for each other */
-    MOST_LANES = VECTOR_BYTES / 4,
-};
 
 /* The windows `first` to `last` along an axis have their element at a place in the image, the first
  * of them at `start`. */
@@ -141,119 +135,6 @@ write_patches(
     }
 }
 
-/* ---- rooms ----------------------------------------------------------------------------------- */
-
-/* An image with what windows have beyond it. The elements of a row that are `stride` apart lie side
- * by side, those that begin at each of `phases` after the others: those of a place of all windows of
- * a line are a run of memory. Steps are in elements. */
-typedef struct {
-    ptrdiff_t phases, phase, row, rows, plane, planes;
-} room_layout;
-
-INLINE ptrdiff_t
-reach(const window *axis)
-{
-    return (axis->number - 1) * axis->stride + (axis->kernel - 1) * axis->dilation + 1;
-}
-
-INLINE room_layout
-layout_of(const image_windows *windows)
-{
-    const window *axis = windows->axis;
-    room_layout made;
-    ptrdiff_t across = (axis[2].kernel - 1) * axis[2].dilation;
-    made.phases = axis[2].stride <= across ? axis[2].stride : across + 1;
-    made.phase = axis[2].number + across / axis[2].stride;
-    made.row = made.phases * made.phase;
-    made.rows = reach(axis + 1);
-    made.plane = made.rows * made.row;
-    made.planes = reach(axis);
-    return made;
-}
-
-INLINE ptrdiff_t
-count_places(const image_windows *windows)
-{
-    return windows->axis[0].kernel * windows->axis[1].kernel * windows->axis[2].kernel;
-}
-
-/* Whether no window skips elements, so that each element of an image has its own window. */
-INLINE int
-can_turn(const image_windows *windows)
-{
-    const window *axis = windows->axis;
-    return axis[0].stride == 1 && axis[1].stride == 1 && axis[2].stride == 1;
-}
-
-/* Windows over results, of which each element of an image has one. */
-INLINE image_windows
-turned_windows(const image_windows *windows)
-{
-    image_windows made = *windows;
-    for (int i = 0; i < WINDOW_AXES; i++) {
-        window *axis = made.axis + i;
-        axis->size = windows->axis[i].number;
-        axis->number = windows->axis[i].size;
-        axis->padding = (axis->kernel - 1) * axis->dilation - axis->padding;
-    }
-    return made;
-}
-
-/* Write where some places lie in the room, from the one with a number on. Return how many. */
-static ptrdiff_t
-places_from(
-    const image_windows *windows, const room_layout *layout, ptrdiff_t start, ptrdiff_t *offsets)
-{
-    const window *axis = windows->axis;
-    ptrdiff_t rest = count_places(windows) - start, count = rest < MOST_PLACES ? rest : MOST_PLACES;
-    ptrdiff_t step = axis[2].stride, k = start % axis[2].kernel, lines = start / axis[2].kernel;
-    ptrdiff_t j = lines % axis[1].kernel, i = lines / axis[1].kernel;
-    for (ptrdiff_t n = 0; n < count; n++) {
-        ptrdiff_t across = k * axis[2].dilation;
-        offsets[n] = i * axis[0].dilation * layout->plane + j * axis[1].dilation * layout->row +
-                     (step == 1 ? across : across % step * layout->phase + across / step);
-        k = k + 1 < axis[2].kernel ? k + 1 : 0;
-        j += k == 0;
-        i += j == axis[1].kernel;
-        j = j < axis[1].kernel ? j : 0;
-    }
-    return count;
-}
-
-/* The elements of a line of results with the rest of a register; and those of all lines, with what is
- * computed beyond them. */
-INLINE ptrdiff_t
-pitch_aside(const image_windows *windows)
-{
-    return (windows->axis[2].number + MOST_LANES - 1) / MOST_LANES * MOST_LANES;
-}
-
-INLINE ptrdiff_t
-aside_size(const image_windows *windows)
-{
-    ptrdiff_t lines = windows->axis[0].number * windows->axis[1].number;
-    return lines * pitch_aside(windows) + TOGETHER * MOST_LANES;
-}
-
-static double
-elements_of_room(const image_windows *windows)
-{
-    room_layout layout = layout_of(windows);
-    return (double)layout.row * (double)layout.rows * (double)layout.planes + MOST_LANES +
-           (double)aside_size(windows);
-}
-
-static double
-room_of(const image_windows *windows)
-{
-    double own = elements_of_room(windows), other = 0;
-    if (can_turn(windows)) {
-        image_windows turned = turned_windows(windows);
-        other = elements_of_room(&turned);
-    }
-    return own > other ? own : other;
-}
-
 #define REAL_BITS 32
 #include "windows_template.h"
 #undef REAL_BITS
@@ -261,12 +142,4 @@ room_of(const image_windows *windows)
 #include "windows_template.h"
 #undef REAL_BITS
 
-const window_kernels JOIN(windows, ISA) = {
-    room_of,
-    write_patches,
-    {add_patches_f32, add_patches_f64},
-    {correlate_f32, correlate_f64},
-    {spread_f32, spread_f64},
-    {weigh_f32, weigh_f64},
-    {are_finite_f32, are_finite_f64},
-};
+const window_kernels JOIN(windows, ISA) = {write_patches, {add_patches_f32, add_patches_f64}};

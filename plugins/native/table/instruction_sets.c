@@ -24,6 +24,7 @@ static const instruction_set sets[] = {
      &JOIN(reductions, name),                                                                     \
      &JOIN(copies, name),                                                                         \
      &JOIN(windows, name),                                                                        \
+     &JOIN(convolution, name),                                                                    \
      &JOIN(random, name),                                                                         \
      &JOIN(indexing, name),                                                                       \
      &JOIN(scans, name),                                                                          \

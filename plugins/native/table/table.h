@@ -19,6 +19,7 @@
 #include "../kernels/resampling.h"
 #include "../kernels/scans.h"
 #include "../kernels/softmax.h"
+#include "../kernels/convolution.h"
 #include "../kernels/windows.h"
 
 /* The kernels of one instruction set. */
@@ -33,6 +34,7 @@ typedef struct {
     const reduction_kernels *reductions;
     const copy_kernels *copies;
     const window_kernels *windows;
+    const convolution_kernels *convolution;
     const random_kernels *random;
     const indexing_kernels *indexing;
     const scan_kernels *scans;

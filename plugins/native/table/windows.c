@@ -174,237 +174,96 @@ add_patches(PyObject *const *arguments, int variant)
     return Py_NewRef(Py_True);
 }
 
-/* ---- channel by channel ---------------------------------------------------------------------- */
+/* ---- convolutions ---------------------------------------------------------------------------- */
 
-enum { MOST_ROOM = 1 << 26 }; /* elements of an image with its padding */
+enum { MOST_ROOM = 1 << 28 }; /* elements of the memory of one call */
 
-/* Which numbers of windows are the shape of an array. */
-typedef enum { SIZES, NUMBERS, KERNELS } extent;
-
-/* Images (images, groups * depth, *sizes), results (images, groups * rows, *numbers) and weights
- * (groups * rows, depth, *kernels). */
-typedef struct {
-    int precision, ndim;
-    image_windows windows;
-    npy_intp images, groups, depth, rows;
-} channels;
-
-static npy_intp
-extent_of(const channels *read, extent kind, int axis)
-{
-    const window *along = read->windows.axis + WINDOW_AXES - read->ndim + axis;
-    return kind == SIZES ? along->size : kind == NUMBERS ? along->number : along->kernel;
-}
-
-/* Set the shape (first, second, *extents). */
-static void
-set_shape(
-    const channels *read, npy_intp first, npy_intp second, extent kind, npy_intp *shape)
-{
-    shape[0] = first;
-    shape[1] = second;
-    for (int i = 0; i < read->ndim; i++) {
-        shape[2 + i] = extent_of(read, kind, i);
-    }
-}
-
-/* Whether an array has the precision and such a shape. */
+/* Whether an array in C order has a precision and the shape (first, second, *extents): the sizes of
+ * images, the numbers of windows, or those of their places. */
 static int
-is_shaped(PyObject *object, const channels *read, npy_intp first, npy_intp second, extent kind)
+is_part(
+    PyObject *object, int precision, int ndim, npy_intp first, npy_intp second,
+    const image_windows *windows, convolution_part part)
 {
-    npy_intp shape[2 + WINDOW_AXES];
-    set_shape(read, first, second, kind, shape);
-    return precision_of(object) == read->precision && has_shape(object, read->ndim + 2, shape);
-}
-
-/* Read windows and groups, and of what precision and how many the arrays are: the axes of images, of
- * `depth` and of `rows` tell that. Return whether these are such arrays. */
-static int
-read_channels(PyObject *windows, PyObject *groups, PyObject *one, PyObject *other, channels *read)
-{
-    read->precision = precision_of(one);
-    if (!read_windows(windows, &read->windows, &read->ndim) || !read_size(groups, &read->groups) ||
-        read->groups < 1 || read->precision < 0 || precision_of(other) != read->precision ||
-        PyArray_NDIM((PyArrayObject *)one) < 3 || PyArray_NDIM((PyArrayObject *)other) < 3) {
-        return 0;
+    npy_intp shape[2 + WINDOW_AXES] = {first, second};
+    for (int i = 0; i < ndim; i++) {
+        const window *along = windows->axis + WINDOW_AXES - ndim + i;
+        shape[2 + i] =
+            part == IMAGES ? along->size : part == RESULTS ? along->number : along->kernel;
     }
-    read->images = PyArray_DIM((PyArrayObject *)one, 0);
-    return 1;
+    return precision_of(object) == precision && has_shape(object, ndim + 2, shape);
 }
 
-/* Set how many channels the images and the results of a group have. Return whether all shapes fit
- * then; arrays that are computed are NULL. */
-static int
-are_channels(
-    channels *read, npy_intp depth, npy_intp rows, PyObject *x, PyObject *y, PyObject *w)
-{
-    read->depth = depth;
-    read->rows = rows;
-    npy_intp results = read->groups * rows;
-    return read->images > 0 && depth > 0 && rows > 0 &&
-           (x == NULL || is_shaped(x, read, read->images, read->groups * depth, SIZES)) &&
-           (y == NULL || is_shaped(y, read, read->images, results, NUMBERS)) &&
-           (w == NULL || is_shaped(w, read, results, depth, KERNELS));
-}
-
-/* Zeros of the shape (first, second, *extents). */
-static PyArrayObject *
-zeros(const channels *read, npy_intp first, npy_intp second, extent kind)
-{
-    npy_intp shape[2 + WINDOW_AXES];
-    set_shape(read, first, second, kind, shape);
-    return (PyArrayObject *)PyArray_ZEROS(
-        2 + read->ndim, shape, read->precision ? NPY_DOUBLE : NPY_FLOAT, 0);
-}
-
-/* Memory of images, results and weights, and how many bytes one of each has. */
-typedef struct {
-    char *x, *y, *w;
-    npy_intp image, result, weight;
-} channel_memory;
-
-static void
-go_through_channels(const channels *read, extent computed, channel_memory memory, void *room)
-{
-    const window_kernels *kernels = kernels_in_force->windows;
-    npy_intp results = read->groups * read->rows, item = read->precision ? 8 : 4;
-    npy_intp between_images = read->groups * read->depth * memory.image;
-    npy_intp between_results = results * memory.result;
-    for (npy_intp i = 0; i < results * read->depth; i++) {
-        npy_intp row = i / read->depth;
-        npy_intp channel = row / read->rows * read->depth + i % read->depth;
-        char *w = memory.w + i * memory.weight;
-        char *x = memory.x + channel * memory.image, *y = memory.y + row * memory.result;
-        if (computed == KERNELS) {
-            kernels->weigh[read->precision](
-                w, x, between_images / item, y, between_results / item, read->images,
-                &read->windows, room);
-            continue;
-        }
-        for (npy_intp k = 0; k < read->images; k++, x += between_images, y += between_results) {
-            if (computed == NUMBERS) {
-                kernels->correlate[read->precision](y, x, w, &read->windows, room);
-            }
-            else {
-                kernels->spread[read->precision](x, y, w, &read->windows, room);
-            }
-        }
-    }
-}
-
-/* Whether windows reach beyond images, where their elements are zeros. */
-static int
-are_padded(const image_windows *windows)
-{
-    for (int i = 0; i < WINDOW_AXES; i++) {
-        const window *axis = windows->axis + i;
-        npy_intp reach =
-            (axis->number - 1) * axis->stride + (axis->kernel - 1) * axis->dilation - axis->padding;
-        if (axis->padding > 0 || reach >= axis->size) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* Whether zeros in the place of other elements change no result. */
+/* Whether zeros in the place of other elements change nothing. */
 static int
 are_finite(int precision, PyArrayObject *array)
 {
-    return kernels_in_force->windows->are_finite[precision](
+    return kernels_in_force->convolution->are_finite[precision](
         PyArray_DATA(array), PyArray_SIZE(array));
 }
 
-/* Compute zeros that were made for one of the three arrays from the other two. Takes the reference
- * to what is made. Zeros are multiplied by elements of the second array, and of the first one if
- * these are images of which weights are computed: where these are not finite, the result is the
- * reference's, as it is where padding makes images too large. */
+/* convolution_direct(results, images, weights, windows, groups): return True; convolution_direct.input
+ * writes to zeros (images, results, weights, …), convolution_direct.weight (weights, images, results,
+ * …). Zeros between images and results are multiplied by weights, or images: where these are not
+ * finite, the result is the reference's. */
 static PyObject *
-compute(const channels *read, extent computed, PyArrayObject *made, PyObject *one, PyObject *other)
+convolve(PyObject *const *arguments, int part)
 {
-    PyArrayObject *first = in_c_order(one), *second = in_c_order(other);
-    double size = kernels_in_force->windows->room(&read->windows);
-    int is_left = size > MOST_ROOM;
-    if (first != NULL && second != NULL && !is_left) {
-        int p = read->precision;
-        is_left = ((computed != NUMBERS || are_padded(&read->windows)) && !are_finite(p, second)) ||
-                  (computed == KERNELS && !are_finite(p, first));
+    convolution of;
+    int ndim, precision = precision_of(arguments[0]);
+    PyObject *x = arguments[part == IMAGES ? 0 : 1], *w = arguments[part == WEIGHTS ? 0 : 2];
+    PyObject *y = arguments[part == RESULTS ? 0 : part == IMAGES ? 1 : 2];
+    if (precision < 0 || !read_windows(arguments[3], &of.windows, &ndim) ||
+        !read_size(arguments[4], &of.groups) || of.groups < 1 || precision_of(w) != precision ||
+        precision_of(y) != precision || PyArray_NDIM((PyArrayObject *)w) != ndim + 2 ||
+        PyArray_NDIM((PyArrayObject *)y) != ndim + 2) {
+        return NULL;
     }
-    void *room = is_left ? NULL : PyMem_RawMalloc((size_t)size * (read->precision ? 8 : 4));
-    if (is_left) {
-        Py_CLEAR(made);
+    PyArrayObject *made = (PyArrayObject *)arguments[0];
+    of.images = PyArray_DIM((PyArrayObject *)y, 0);
+    of.depth = PyArray_DIM((PyArrayObject *)w, 1);
+    of.rows = PyArray_DIM((PyArrayObject *)w, 0) / of.groups;
+    npy_intp channels = of.groups * of.depth, rows = of.groups * of.rows;
+    if (of.images < 1 || of.depth < 1 || of.rows < 1 ||
+        !is_part(x, precision, ndim, of.images, channels, &of.windows, IMAGES) ||
+        !is_part(y, precision, ndim, of.images, rows, &of.windows, RESULTS) ||
+        !is_part(w, precision, ndim, rows, of.depth, &of.windows, WEIGHTS) ||
+        !PyArray_IS_C_CONTIGUOUS(made) || !PyArray_ISBEHAVED(made)) {
+        return NULL;
     }
-    else if (room == NULL) {
-        Py_CLEAR(made);
-        PyErr_NoMemory();
+    const convolution_kernels *kernels = kernels_in_force->convolution;
+    double size = kernels->room(&of, part);
+    PyArrayObject *one = in_c_order(arguments[1]), *other = in_c_order(arguments[2]);
+    int is_done = one != NULL && other != NULL, is_left = size > MOST_ROOM;
+    if (is_done && !is_left && part != RESULTS) {
+        is_left = !are_finite(precision, part == IMAGES ? other : one);
     }
-    else if (made != NULL && first != NULL && second != NULL) {
-        npy_intp item = PyArray_ITEMSIZE(made);
-        npy_intp image = item, result = item, weight = item;
-        for (int i = 0; i < read->ndim; i++) {
-            image *= extent_of(read, SIZES, i);
-            result *= extent_of(read, NUMBERS, i);
-            weight *= extent_of(read, KERNELS, i);
+    if (is_done && !is_left) {
+        void *room = PyMem_RawMalloc((size_t)size * (precision ? 8 : 4));
+        if (room == NULL) {
+            PyErr_NoMemory();
+            is_done = 0;
         }
-        PyArrayObject *x = computed == SIZES ? made : first;
-        PyArrayObject *y = computed == NUMBERS ? made : computed == SIZES ? first : second;
-        PyArrayObject *w = computed == KERNELS ? made : second;
-        channel_memory memory = {
-            PyArray_BYTES(x), PyArray_BYTES(y), PyArray_BYTES(w), image, result, weight};
-        npy_intp work = PyArray_SIZE(y) * read->depth * count_places(&read->windows);
-        RELEASED(work, go_through_channels(read, computed, memory, room));
+        else {
+            double work = (double)PyArray_SIZE(made) * (double)PyArray_SIZE(other);
+            RELEASED(
+                work, kernels->convolve[precision](
+                          PyArray_DATA(made), PyArray_DATA(one), PyArray_DATA(other), &of, part, room));
+            PyMem_RawFree(room);
+        }
     }
-    else {
-        Py_CLEAR(made);
-    }
-    PyMem_RawFree(room);
-    Py_XDECREF(first);
-    Py_XDECREF(second);
-    return (PyObject *)made;
-}
-
-/* convolution_direct(x, weight, windows, groups): results; convolution_direct.input(y, weight,
- * windows, groups): images. */
-static PyObject *
-with_weights(PyObject *const *arguments, int computed)
-{
-    channels read;
-    PyObject *one = arguments[0], *w = arguments[1];
-    if (!read_channels(arguments[2], arguments[3], one, w, &read) ||
-        !are_channels(
-            &read, PyArray_DIM((PyArrayObject *)w, 1),
-            PyArray_DIM((PyArrayObject *)w, 0) / read.groups, computed == NUMBERS ? one : NULL,
-            computed == SIZES ? one : NULL, w)) {
-        return NULL;
-    }
-    npy_intp of_group = computed == NUMBERS ? read.rows : read.depth;
-    PyArrayObject *made = zeros(&read, read.images, read.groups * of_group, computed);
-    return compute(&read, computed, made, one, w);
-}
-
-/* convolution_direct.weight(x, y, windows, groups): weights. */
-static PyObject *
-weigh(PyObject *const *arguments, int variant)
-{
-    channels read;
-    PyObject *x = arguments[0], *y = arguments[1];
-    if (!read_channels(arguments[2], arguments[3], x, y, &read) ||
-        !are_channels(
-            &read, PyArray_DIM((PyArrayObject *)x, 1) / read.groups,
-            PyArray_DIM((PyArrayObject *)y, 1) / read.groups, x, y, NULL)) {
-        return NULL;
-    }
-    PyArrayObject *made = zeros(&read, read.groups * read.rows, read.depth, KERNELS);
-    return compute(&read, KERNELS, made, x, y);
+    Py_XDECREF(one);
+    Py_XDECREF(other);
+    return is_done && !is_left ? Py_NewRef(Py_True) : NULL;
 }
 
 #define ROW(operator, compute, variant, ...)                                                      \
     {operator, "table/windows.c", __LINE__, compute, {__VA_ARGS__}, 0, NULL, variant}
 const kernel_row window_rows[] = {
     ROW("add_patches", add_patches, 0, "images", "patches", "windows"),
-    ROW("convolution_direct", with_weights, NUMBERS, "x", "weight", "windows", "groups"),
-    ROW("convolution_direct.input", with_weights, SIZES, "y", "weight", "windows", "groups"),
-    ROW("convolution_direct.weight", weigh, 0, "x", "y", "windows", "groups"),
+    ROW("convolution_direct", convolve, RESULTS, "made", "one", "other", "windows", "groups"),
+    ROW("convolution_direct.input", convolve, IMAGES, "made", "one", "other", "windows", "groups"),
+    ROW("convolution_direct.weight", convolve, WEIGHTS, "made", "one", "other", "windows", "groups"),
     ROW("write_patches", write_patches, 0, "patches", "images", "windows"),
     {NULL},
 };

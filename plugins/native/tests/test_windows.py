@@ -137,68 +137,113 @@ def test_what_does_not_fit_is_left_to_the_reference(change):
     assert (images == 0).all()
 
 
-def direct(name: str) -> tuple[Any, Any]:
-    """Return a compiled convolution without patches, and its reference."""
+SUFFIXES = {"": "_correlated", ".input": "_spread", ".weight": "_weighed"}
+"""What a convolution without patches computes, and the method that is its reference."""
+
+
+def computed(name: str, parts: tuple[Any, Any, Any], windows: Any, groups: int) -> Any:
+    """Compute a part of ``(x, y, weight)`` by compiled code; None if that leaves it."""
+    x, y, weight = parts
+    made, *others = {"": (y, x, weight), ".input": (x, y, weight), ".weight": (weight, x, y)}[name]
+    left = object()
+    compiled = _core.CompiledKernel(f"convolution_direct{name}", lambda *_: left)
+    made = np.zeros(made.shape, made.dtype)
+    return None if compiled(made, *others, windows, groups) is left else made
+
+
+def expected(name: str, parts: tuple[Any, Any, Any], windows: Any, groups: int) -> Any:
+    """Compute the part by NumPy, in double precision."""
     dovetail.ones(1, device="cpu")
-    kernels = array_kernel_table(np, CpuArrays()).kernels
-    generic = kernels["convolution"].fn.__wrapped__.__self__
-    methods = {"": "_correlated", ".input": "_spread", ".weight": "_weighed"}
-    return (
-        _core.CompiledKernel(f"convolution_direct{name}", declined),
-        getattr(generic, methods[name]),
-    )
+    generic = array_kernel_table(np, CpuArrays()).kernels["convolution"].fn.__wrapped__.__self__
+    x, y, weight = [each.astype("f8") for each in parts]
+    one, other = {"": (x, weight), ".input": (y, weight), ".weight": (x, y)}[name]
+    made = getattr(generic, SUFFIXES[name])(one, other, windows, groups)
+    return made.reshape({"": y, ".input": x, ".weight": weight}[name].shape)
+
+
+def parts_of(
+    windows: tuple[Window, ...], images: int, groups: int, depth: int, rows: int, dtype: str
+) -> tuple[Any, Any, Any]:
+    """Return images, results and weights of a convolution."""
+    seed = images + depth + rows
+    x = numbers((images, groups * depth, *[w.size for w in windows]), dtype, seed, False)
+    y = numbers((images, groups * rows, *[w.number for w in windows]), dtype, seed + 1, False)
+    kernels = [w.kernel for w in windows]
+    return x, y, numbers((groups * rows, depth, *kernels), dtype, seed + 2, False)
 
 
 @pytest.mark.parametrize("dtype", ("f4", "f8"))
-@pytest.mark.parametrize("name", ("", ".input", ".weight"))
-def test_a_convolution_of_groups_of_one_channel(name, dtype):
-    compiled, reference = direct(name)
+@pytest.mark.parametrize("name", SUFFIXES)
+def test_convolutions_of_every_geometry(name, dtype):
     unpadded = [each for each in geometries() if min([w.padding for w in each]) >= 0]
-    for seed, (windows, rows, depth) in enumerate(product(unpadded[::2], (1, 2), (1, 2))):
-        groups = 3
-        x = numbers((2, groups * depth, *[w.size for w in windows]), dtype, seed, False)
-        y = numbers((2, groups * rows, *[w.number for w in windows]), dtype, seed, False)
-        weight = numbers((groups * rows, depth, *[w.kernel for w in windows]), dtype, seed, False)
-        one, other = {"": (x, weight), ".input": (y, weight), ".weight": (x, y)}[name]
-        exact = reference(one.astype("f8"), other.astype("f8"), windows, groups)
+    unpadded += [
+        (Window(9, 3, 2, 2, 3, 4), Window(13, 2, 4, 1, 2, 4)),
+        (Window(40, 2, 7, 3, 3, 6),),
+    ]
+    for windows, (depth, rows) in product(unpadded[::2], ((1, 1), (2, 3), (1, 2), (3, 13))):
+        parts = parts_of(windows, 2, 3, depth, rows, dtype)
+        wanted = expected(name, parts, windows, 3).astype(dtype)
         for layout in ("C order", "gaps", "last axes swapped", "unaligned"):
-            found = compiled(LAYOUTS[layout](one), LAYOUTS[layout](other), windows, groups)
-            expected = exact.astype(dtype).reshape(found.shape)
-            close(found, expected, 64 * UNITS[dtype], 30 * prod(weight.shape[2:]) ** 0.5 * 8)
+            given = tuple([LAYOUTS[layout](each) for each in parts])
+            found = computed(name, given, windows, 3)
+            close(found, wanted, 64 * UNITS[dtype], 240 * prod([w.kernel for w in windows]) ** 0.5)
 
 
-@pytest.mark.parametrize("name", ("", ".weight"))
-def test_zeros_beyond_an_image_are_multiplied_with_infinities_by_the_reference(name):
+@pytest.mark.parametrize("name", SUFFIXES)
+@pytest.mark.parametrize(
+    "windows",
+    (
+        (Window(6, 3, 1, 1, 1, 6), Window(5, 3, 1, 1, 1, 5)),
+        (Window(70, 3, 1, 1, 1, 70), Window(65, 3, 2, 1, 1, 33)),
+        (Window(20000, 5, 3, 2, 2, 6665),),
+        (Window(1, 1, 1, 0, 1, 1), Window(4000, 3, 1, 1, 1, 4000)),
+        (Window(30, 3, 2, 1, 1, 15), Window(17, 1, 1, 0, 1, 17), Window(16, 2, 2, 0, 1, 8)),
+    ),
+)
+def test_bands_of_large_images_and_blocks_of_small_ones(windows, name):
+    images = 100 if windows[0].size == 6 else 3
+    parts = parts_of(windows, images, 1, 40, 21, "f4")
+    wanted, found = expected(name, parts, windows, 1), computed(name, parts, windows, 1)
+    assert np.abs(found - wanted).max() <= 3e-6 * np.abs(wanted).max()
+    # Every image has the bits that it has alone.
+    if name != ".weight":
+        alone = computed(name, (parts[0][1:2], parts[1][1:2], parts[2]), windows, 1)
+        np.testing.assert_array_equal(found[1:2], alone)
+
+
+@pytest.mark.parametrize("name", SUFFIXES)
+def test_infinities_have_the_results_of_the_reference(name):
     windows = (Window(6, 3, 1, 1, 1, 6), Window(5, 3, 1, 0, 1, 3))
-    x, y = numbers((2, 3, 6, 5), "f4", 0, False), numbers((2, 3, 6, 3), "f4", 1, False)
-    weight = numbers((3, 1, 3, 3), "f4", 2, False)
-    weight[0, 0, 0, 0], y[1, 1, 0, 0] = np.inf, np.nan
-    left = object()
-    compiled = _core.CompiledKernel(f"convolution_direct{name}", lambda *_: left)
-    assert compiled(x, y if name else weight, windows, 3) is left
-    inside = (windows[0]._replace(padding=0, number=4), windows[1])
-    # Weights of images are sums of lines that zeros follow.
-    found = compiled(x, y[:, :, :4] if name else weight, inside, 3)
-    assert (found is left) is bool(name)
+    parts = parts_of(windows, 2, 3, 1, 1, "f4")
+    for which, index in ((0, (1, 1, 2, 2)), (1, (1, 1, 0, 0)), (2, (0, 0, 0, 0))):
+        changed = [each.copy() for each in parts]
+        changed[which][index] = np.inf
+        found = computed(name, tuple(changed), windows, 3)
+        # Zeros beyond results, and beyond lines of them, would be multiplied by these.
+        assert (found is None) is ((name, which) in ((".input", 2), (".weight", 0)))
+        if found is not None:
+            with np.errstate(invalid="ignore"):
+                wanted = expected(name, tuple(changed), windows, 3)
+            np.testing.assert_allclose(found, wanted, 1e-5, 1e-4)
 
 
-@pytest.mark.parametrize("name", ("", ".input", ".weight"))
+@pytest.mark.parametrize("name", SUFFIXES)
 def test_arrays_of_other_shapes_are_left_to_the_reference(name):
     windows = (Window(6, 3, 1, 1, 1, 6), Window(5, 3, 1, 0, 1, 3))
     x, y, weight = np.ones((2, 3, 6, 5)), np.ones((2, 6, 6, 3)), np.ones((6, 1, 3, 3))
-    one, other = {"": (x, weight), ".input": (y, weight), ".weight": (x, y)}[name]
-    left = object()
-    compiled = _core.CompiledKernel(f"convolution_direct{name}", lambda *_: left)
-    assert compiled(one, other, windows, 3) is not left
+    assert computed(name, (x, y, weight), windows, 3) is not None
     for wrong in (
-        (one[..., :-1], other, windows, 3),
-        (one, other[..., :-1], windows, 3),
-        (one[:, :-1], other, windows, 3),
-        (one, other[:-1] if name != ".weight" else other[:, :-1], windows, 3),
-        (one.astype("f4"), other, windows, 3),
-        (one, other, windows, 4),
-        (one, other, windows, 0),
-        (one, other, windows[:1], 3),
-        (one[0], other, windows, 3),
+        ((x[..., :-1], y, weight), windows, 3),
+        ((x, y[..., :-1], weight), windows, 3),
+        ((x, y, weight[..., :-1]), windows, 3),
+        ((x[:, :-1], y, weight), windows, 3),
+        ((x, y[:-1], weight), windows, 3),
+        ((x, y, weight[:-1]), windows, 3),
+        ((x.astype("f4"), y, weight), windows, 3),
+        ((x, y, weight), windows, 4),
+        ((x, y, weight), windows, 0),
+        ((x, y, weight), windows[:1], 3),
+        ((x[0], y, weight), windows, 3),
+        ((x, y, weight), (windows[0]._replace(dilation=2**31 - 1), windows[1]), 3),
     ):
-        assert compiled(*wrong) is left
+        assert computed(name, *wrong) is None

@@ -1,70 +1,42 @@
-"""Convolutions as products of BLAS with the patches of a few images, or of a few lines of windows,
-at a time: patches that stay in the cache.
-"""
+"""Convolutions by compiled kernels, or by the products of patches of a few images at a time."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Any, Final
 
 import numpy
 import numpy as np
 
-from dovetail_aten.families import FEW, Convolutions
+from dovetail_aten.families import Convolutions
 from dovetail_aten.kernel_support import Window
 
-from ..functions.patches import add_patches, write_patches
-from ..functions.products import matmul
 from ..parallel.threads import SHARED_FROM, run_pieces
 
-_ELEMENTS: Final = 1 << 18
-"""How many elements of patches are made at a time: they stay in the cache."""
-_MOST_ELEMENTS: Final = 1 << 22
-"""How many where one image has few windows: BLAS reads the weight once for each product."""
-_SMALL: Final = 1 << 14
-"""Products of an image's elements up to which patches cost more than they save."""
-_COLUMNS: Final = 256
-"""Windows of an image up to which those of several images are columns of one matrix."""
+_ELEMENTS: Final = 1 << 22
+"""How many elements of patches the reference makes at a time, where an image has fewer."""
 _PIECES: Final = 8
-"""Into how many pieces, which threads share, the blocks are parted: the same for any number of
-threads, and so are the sums of gradients.
+"""Into how many pieces, which threads share, images are parted at most for sums over them: the same
+for any number of threads, and so are the sums.
 """
-
-
-class Block(NamedTuple):
-    """Some windows over some images.
-
-    Attributes
-    ----------
-    images
-        Which images.
-    windows
-        The windows, of which those along the first dimension may be a part.
-    columns
-        Which windows of an image these are.
-    shape
-        That of the matrices of patches.
-    """
-
-    images: slice
-    windows: tuple[Window, ...]
-    columns: slice
-    shape: tuple[int, ...]
+_WINDOWS: Final = 1 << 11
+"""How many windows such a piece has at least: compiled code sums over several images at once."""
 
 
 class FastConvolutions(Convolutions):
-    """Convolutions by products over little memory; small ones channel by channel."""
+    """Convolutions whose images are shared by threads; those that no window mixes are products."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         compiled = self.capabilities.compiled
-        self._write = compiled("write_patches", write_patches)
-        self._add = compiled("add_patches", add_patches)
-        self._correlated_direct = compiled("convolution_direct", super()._correlated)
-        self._spread_direct = compiled("convolution_direct.input", super()._spread)
-        self._weighed_direct = compiled("convolution_direct.weight", super()._weighed)
+        results = partial(_write_results, super()._correlated)
+        self._write_results = compiled("convolution_direct", results)
+        images = partial(_write_results, super()._spread)
+        self._write_images = compiled("convolution_direct.input", images)
+        weights = partial(_add_weights, super()._weighed)
+        self._write_weights = compiled("convolution_direct.weight", weights)
 
     def _convolved(
         self,
@@ -84,94 +56,71 @@ class FastConvolutions(Convolutions):
         self, x: np.ndarray, weight: np.ndarray, windows: Sequence[Window], groups: int
     ) -> Any:
         """Return ``(images, channels out, *counts)``."""
-        images, rows = x.shape[0], weight.shape[0] // groups
-        if _is_direct(weight.shape[0], weight.shape[1], windows, groups):
-            return self._correlated_direct(x, weight, tuple(windows), groups)
-        if not x.size or not weight.size:
-            return super()._correlated(x, weight, windows, groups)
-        parted, matrices = _parted(x, groups), weight.reshape(groups, rows, -1)
-        counts = [window.number for window in windows]
-        made = numpy.empty((images, groups, rows, math.prod(counts)), x.dtype)
-
-        def compute(piece: int, block: Block, patches: np.ndarray) -> None:
-            self._write_block(patches, parted, block)
-            target = made[block.images, :, :, block.columns]
-            if len(patches) == len(target):
-                matmul(matrices, patches, out=target)
-            else:
-                product = matmul(matrices, patches).reshape(groups, rows, len(target), -1)
-                numpy.copyto(target, product.transpose(2, 0, 1, 3))
-
+        rows, counts = weight.shape[0], [window.number for window in windows]
         if _are_patches(windows):
-            matmul(matrices, parted.reshape(*parted.shape[:3], -1), out=made)
-        else:
-            _by_blocks(parted.shape[:3], x.dtype, windows, compute)
-        return made.reshape(images, groups * rows, *counts)
+            matrices = self._matrices_of_weight(weight, groups)
+            made = self.xp.matmul(matrices, self._matrices_of_channels(x, groups))
+            return made.reshape(len(x), rows, *counts)
+        made = numpy.zeros((len(x), rows, *counts), x.dtype)
+        self._by_images(self._write_results, made, x, weight, windows, groups)
+        return made
 
     def _spread(self, y: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(images, channels in, *sizes)``."""
-        images, channels, rows = y.shape[0], weight.shape[1], weight.shape[0] // groups
-        if _is_direct(weight.shape[0], weight.shape[1], windows, groups):
-            return self._spread_direct(y, weight, tuple(windows), groups)
-        if not y.size or not weight.size:
-            return super()._spread(y, weight, windows, groups)
-        sizes = [window.size for window in windows]
-        matrices = weight.reshape(groups, rows, -1).swapaxes(1, 2)
-        results = y.reshape(images, groups, rows, -1)
-        made: Any
+        channels, sizes = groups * weight.shape[1], [window.size for window in windows]
         if _are_patches(windows):
-            made = matmul(matrices, results)
+            matrices = self._matrices_of_weight(weight, groups).swapaxes(1, 2)
+            made = self.xp.matmul(matrices, self._matrices_of_channels(y, groups))
+            return made.reshape(len(y), channels, *sizes)
+        made = numpy.zeros((len(y), channels, *sizes), y.dtype)
+        self._by_images(self._write_images, made, y, weight, windows, groups)
+        return made
+
+    def _by_images(
+        self,
+        write: Callable[..., object],
+        made: np.ndarray,
+        one: np.ndarray,
+        weight: np.ndarray,
+        windows: Sequence[Window],
+        groups: int,
+    ) -> None:
+        windows, work = tuple(windows), _products(weight, windows) * len(made)
+
+        def some(first: int, last: int) -> None:
+            write(made[first:last], one[first:last], weight, windows, groups)
+
+        if work < SHARED_FROM:
+            write(made, one, weight, windows, groups)
         else:
-            made = numpy.zeros((images, groups, channels, *sizes), y.dtype)
-
-            def compute(piece: int, block: Block, patches: np.ndarray) -> None:
-                matmul(matrices, _operand(results, block, patches), out=patches)
-                target = made[block.images]
-                self._add(target, _by_places(patches, target), block.windows)
-
-            _by_blocks(made.shape[:3], y.dtype, windows, compute)
-        return made.reshape(images, groups * channels, *sizes)
+            run_pieces(some, len(made), work)
 
     def _weighed(self, x: np.ndarray, y: np.ndarray, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(groups, channels out of a group, channels in of a group * places)``."""
-        images, rows = x.shape[0], y.shape[1] // groups
-        if _is_direct(y.shape[1], x.shape[1] // groups, windows, groups):
-            return self._weighed_direct(x, y, tuple(windows), groups)
-        if not x.size or not y.size:
-            return super()._weighed(x, y, windows, groups)
-        parted, results = _parted(x, groups), y.reshape(images, groups, rows, -1)
-        sums: dict[int, Any] = {}
+        rows, depth = y.shape[1], x.shape[1] // groups
+        pieces = min(_PIECES, len(x), max(len(x) * _count(windows) // _WINDOWS, 1))
+        shape = (rows, depth, *[window.kernel for window in windows])
+        sums = numpy.zeros((max(pieces, 1), *shape), y.dtype)
 
-        def compute(piece: int, block: Block, patches: np.ndarray) -> None:
-            self._write_block(patches, parted, block)
-            # BLAS is slow where a large right operand is transposed.
-            made = matmul(patches, _operand(results, block, patches).swapaxes(-1, -2))
-            for each in made:
-                if piece in sums:
-                    numpy.add(sums[piece], each, out=sums[piece])
-                else:
-                    sums[piece] = each
+        def some(first: int, last: int) -> None:
+            for piece in range(first, last):
+                images = slice(piece * len(x) // pieces, (piece + 1) * len(x) // pieces)
+                self._write_weights(sums[piece], x[images], y[images], tuple(windows), groups)
 
-        _by_blocks(parted.shape[:3], y.dtype, windows, compute)
-        first, *others = [sums[piece] for piece in sorted(sums)]
-        for each in others:
-            numpy.add(first, each, out=first)
-        return numpy.ascontiguousarray(first.swapaxes(-1, -2))
-
-    def _write_block(self, patches: np.ndarray, x: np.ndarray, block: Block) -> None:
-        """Write the patches of ``(images, groups, channels, *sizes)``."""
-        images = x[block.images]
-        self._write(_by_places(patches, images), images, block.windows)
+        run_pieces(some, pieces, _products(sums[0], windows) * len(x))
+        for each in sums[1:]:
+            numpy.add(sums[0], each, out=sums[0])
+        return sums[0].reshape(groups, rows // groups, -1)
 
 
-def _is_direct(rows: int, channels: int, windows: Sequence[Window], groups: int) -> bool:
-    """Return whether a convolution without patches is faster: of groups of one channel, of which
-    few `rows` are made, or of a small image.
-    """
-    if channels == 1 and rows <= FEW * groups:
-        return True
-    products = math.prod([window.kernel * window.number for window in windows])
-    return rows * channels * products <= _SMALL
+def _products(weight: np.ndarray, windows: Sequence[Window]) -> int:
+    """Return how many products of elements an image needs, over 64."""
+    return weight.size * _count(windows) >> 6
+
+
+def _count(windows: Sequence[Window]) -> int:
+    """Return the number of windows over an image."""
+    return math.prod([window.number for window in windows])
 
 
 def _are_patches(windows: Sequence[Window]) -> bool:
@@ -184,98 +133,34 @@ def _are_patches(windows: Sequence[Window]) -> bool:
     )
 
 
-def _parted(x: np.ndarray, groups: int) -> Any:
-    """Return ``(images, channels, *sizes)`` as ``(images, groups, channels, *sizes)``."""
-    parted = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
-    return numpy.ascontiguousarray(parted)
-
-
-def _operand(results: Any, block: Block, patches: np.ndarray) -> Any:
-    """Return the part of ``(images, groups, rows, windows)`` that is multiplied with patches."""
-    part = results[block.images, :, :, block.columns]
-    if len(patches) == len(part):
-        return part
-    return part.transpose(1, 2, 0, 3).reshape(1, *part.shape[1:3], -1)
-
-
-def _by_places(patches: np.ndarray, images: np.ndarray) -> Any:
-    """Return matrices of patches as ``(images, groups, channels, places, windows)``."""
-    number, groups, channels = images.shape[:3]
-    if len(patches) == number:
-        return patches.reshape(number, groups, channels, -1, patches.shape[-1])
-    windows = patches.shape[-1] // number
-    return patches.reshape(groups, channels, -1, number, windows).transpose(3, 0, 1, 2, 4)
-
-
-def _by_blocks(
-    lead: tuple[int, ...], dtype: object, windows: Sequence[Window], compute: Callable[..., None]
+def _write_results(
+    compute: Callable[..., Any],
+    made: np.ndarray,
+    one: np.ndarray,
+    weight: np.ndarray,
+    windows: Sequence[Window],
+    groups: int,
 ) -> None:
-    """Call ``compute(piece, block, patches)`` for all blocks over ``(images, groups, channels)``.
-
-    The memory for patches is ``(images, groups, channels * places, windows)``; of images with few
-    windows ``(1, groups, channels * places, images * windows)``, those of an image together.
-    """
-    pieces, most, elements = _blocks_of(lead, tuple(windows))
-
-    def some(first: int, last: int) -> None:
-        memory: Any = numpy.empty(most, dtype)
-        for piece in range(first, last):
-            for block in pieces[piece]:
-                shape = block.shape
-                patches = memory[: math.prod(shape)].reshape(shape)
-                compute(piece, block, patches)
-
-    run_pieces(some, len(pieces), elements)
+    """Write results, or images, of a few images at a time."""
+    for some in _few(one, weight, windows):
+        made[some] = compute(one[some], weight, windows, groups)
 
 
-@lru_cache(256)
-def _blocks_of(
-    lead: tuple[int, ...], windows: tuple[Window, ...]
-) -> tuple[list[list[Block]], int, int]:
-    """Return the blocks of each piece, the elements of the patches of the largest block, and those
-    of all patches.
-    """
-    images, groups, channels = lead
-    number = math.prod([window.number for window in windows])
-    places = channels * math.prod([window.kernel for window in windows])
-    elements = groups * places * number
-    step = max(_ELEMENTS // elements, 1)
-    if images * elements >= SHARED_FROM:
-        step = min(step, -(-images // _PIECES))
-    if number < _COLUMNS:
-        step = max(step, min(-(-_COLUMNS // number), _MOST_ELEMENTS // elements))
-        step = -(-images // -(-images // step))
-    parts = _parts_of(windows, number, elements)
-    starts = range(0, images, step)
-    count = min(_PIECES, len(starts))
-    pieces: list[list[Block]] = [[] for _ in range(count)]
-    for index, start in enumerate(starts):
-        over = slice(start, min(start + step, images))
-        for some, columns in parts:
-            matrices, width = over.stop - start, columns.stop - columns.start
-            if number < _COLUMNS:
-                matrices, width = 1, matrices * width
-            shape = (matrices, groups, places, width)
-            pieces[index * count // len(starts)].append(Block(over, some, columns, shape))
-    most = max([math.prod(block.shape) for piece in pieces for block in piece])
-    return pieces, most, images * elements
+def _add_weights(
+    compute: Callable[..., Any],
+    made: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    windows: Sequence[Window],
+    groups: int,
+) -> None:
+    """Add the weights of a few images at a time."""
+    for some in _few(x, made, windows):
+        made += compute(x[some], y[some], windows, groups).reshape(made.shape)
 
 
-def _parts_of(
-    windows: Sequence[Window], number: int, elements: int
-) -> list[tuple[tuple[Window, ...], slice]]:
-    """Return the windows in parts along the first dimension, if their patches have many elements,
-    and which of an image's windows each has.
-    """
-    first, *inner = windows
-    line = number // first.number
-    lines = first.number
-    if elements > _ELEMENTS:
-        lines = max(_ELEMENTS * first.number // elements, -(-_COLUMNS // line), 1)
-    parts = []
-    for start in range(0, first.number, lines):
-        stop = min(start + lines, first.number)
-        padding = first.padding - start * first.stride
-        part = first._replace(padding=padding, number=stop - start)
-        parts.append(((part, *inner), slice(start * line, stop * line)))
-    return parts
+def _few(images: np.ndarray, weight: np.ndarray, windows: Sequence[Window]) -> list[slice]:
+    """Return slices of a few images, whose patches have `_ELEMENTS` together."""
+    numbers = [window.number * window.kernel for window in windows]
+    step = max(_ELEMENTS // max(math.prod([images.shape[1], *numbers]), 1), 1)
+    return [slice(start, start + step) for start in range(0, len(images), step)]
