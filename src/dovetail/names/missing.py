@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from dovetail_kernel import publish, publish_loaded
 
-
 _PLACES: Final = (
     "dovetail",
     "dovetail.nn.functional",

@@ -337,7 +337,7 @@ def _wide(array: NDArray[Any]) -> NDArray[Any]:
         return array.astype(np.complex128)
     if array.dtype.kind in "biu" and array.dtype.itemsize >= 8:
         return array  # float64 would round them
-    with np.errstate(invalid="ignore"):  # of memory that nobody wrote to, where NaN may signal
+    with np.errstate(invalid="ignore"):  # memory never written to may hold signaling NaN
         return array.astype(np.float64)
 
 
