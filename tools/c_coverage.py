@@ -35,7 +35,8 @@ def main(arguments: Sequence[str]) -> int:
         path.unlink()
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     settings = {**os.environ, "PYTHONPATH": str(FOLDER), "DOVETAIL_NATIVE": "1"}
-    tests = [*command, *(rest or [str(ROOM / "tests")])]
+    has_paths = any([(ROOT / each.partition("::")[0]).exists() for each in rest])
+    tests = [*command, *rest, *([] if has_paths else [str(ROOM / "tests")])]
     status = subprocess.run(tests, cwd=ROOT, env=settings, check=False).returncode
     report(reached_lines(), own.show)
     return status
