@@ -18,6 +18,7 @@ from devices import cpu_only_where
 from expressions import expressions, shown
 from same_programs import Programs, assert_same, plain
 
+import dovetail
 import dovetail_aten
 import dovetail_kernel
 
@@ -137,6 +138,38 @@ def test_factories_are_as_in_pytorch(text: str) -> None:
     if ABOUT_CUDA.search(text):
         skip_if_built_with_cuda()
     assert outcome(Ours(), text) == outcome(torch, text)
+
+
+NUMBERS: list[Any] = [
+    *[-1, [-1], [True, -1], [[1, 2], [3, -4]], [2**63], [2**64], [-(2**70)], 2**64, [1, 2**63]],
+    *[[-0.0], [-0.5], [-1.0], -1.5, [1.5], [1, -1.5], [np.float64(-1.5)]],
+    *[[255.9], [256.0], [-255.0], [1e30], [float("inf")], [float("nan")], [1 + 0j], [1j]],
+    *[[size * sign + step] for size in (2**8, 2**16, 2**32) for sign in (-1, 1) for step in (0, 1)],
+    *[lambda lib: [lib.tensor(-1.5)], lambda lib: [lib.tensor(2.0)]],
+]
+NUMBER_DTYPES = ["uint8", "uint16", "uint32", "uint64", "int8", "int64", "bool", "float32"]
+
+
+@pytest.mark.parametrize("dtype", NUMBER_DTYPES)
+@pytest.mark.parametrize("name", ["tensor", "as_tensor", "new_tensor", "full", "fill_"])
+def test_numbers_that_a_dtype_cannot_hold_are_refused(name: str, dtype: str) -> None:
+    for each in NUMBERS:
+        found = []
+        for lib in (dovetail, torch):
+            data, kind = each(lib) if callable(each) else each, getattr(lib, dtype)
+            number = data[0] if isinstance(data, list) else data
+            if name in ("full", "fill_") and (isinstance(number, list) or abs(number) >= 2**63):
+                break  # other messages, of how numbers are read
+            call = {
+                "full": lambda: lib.full((1,), number, dtype=kind),  # noqa: B023
+                "fill_": lambda: lib.zeros(1, dtype=kind).fill_(number),  # noqa: B023
+                "new_tensor": lambda: lib.ones(1).new_tensor(data, dtype=kind),  # noqa: B023
+            }.get(name, lambda: getattr(lib, name)(data, dtype=kind))  # noqa: B023
+            try:
+                found.append(call().cpu().tolist())
+            except (RuntimeError, TypeError, ValueError, OverflowError) as error:
+                found.append(type(error))
+        assert not found or str(found[0]) == str(found[1]), (each, found)
 
 
 @pytest.mark.cpu_only(reason="they ask where a tensor is, and for its memory")

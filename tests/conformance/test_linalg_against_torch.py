@@ -103,6 +103,36 @@ def test_gradients_of_residuals_are_pytorchs() -> None:
     np.testing.assert_allclose(gradients[1], gradients[3], rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.parametrize("columns", [None, 1, 2])
+@pytest.mark.parametrize("batch", [(), (2,), (2, 1)])
+@pytest.mark.parametrize(
+    ("driver", "rcond"),
+    [
+        *[("gels", None), ("gels", 0.9), ("gelsd", None), ("gelsd", 0.5), ("gelsd", -1.0)],
+        *[("gelss", 0.5), ("gelss", -1.0), ("gelsy", None), (None, None)],
+    ],
+)
+def test_least_squares_with_every_driver(
+    driver: str | None, rcond: float | None, batch: tuple[int, ...], columns: int | None
+) -> None:
+    rng = np.random.default_rng(4)
+    for rows in (2, 3, 5):
+        matrix = rng.standard_normal((*batch, rows, 3))
+        right = rng.standard_normal((*batch, rows) if columns is None else (*batch, rows, columns))
+        found = []
+        for lib in BOTH:
+            a, b = (lib.tensor(each.tolist(), dtype=lib.float64) for each in (matrix, right))
+            a.requires_grad_()
+            made = lib.linalg.lstsq(a, b, rcond=rcond, driver=driver)
+            found.append([np.asarray(each.tolist()) for each in made])
+            if rcond is None:
+                (made.solution.sum() + 3 * made.residuals.sum()).backward()
+                found[-1].append(np.asarray(a.grad.tolist()))
+        for ours, theirs in zip(*found, strict=True):
+            assert ours.shape == theirs.shape
+            np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_the_gradient_of_a_determinant_of_0_is_that_of_cofactors(n: int) -> None:
     """Where PyTorch's LU factors have a zero at the end, its gradient is zero."""

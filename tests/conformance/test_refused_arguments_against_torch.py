@@ -19,6 +19,10 @@ REFUSED = (
         for mode in ("reflect", "replicate")
         for dims, shape in ((1, (3, 0, 4)), (2, (0, 3, 4)), (2, (3, 0, 4, 5)), (3, (2, 0, 3, 4, 5)))
     ],
+    *[f"L.linalg.vector_norm(x, {order})" for order in ("2 + 0j", "1j")],
+    *[f"L.addr(L.ones(2, 2), x, x, {name}=1j)" for name in ("alpha", "beta")],
+    "L.full((1,), -256, dtype=L.uint8)",
+    "L.zeros(1, dtype=L.uint8).fill_(-256)",
     *[f"L.set_num_threads({count})" for count in ("True", "2**31", "-(2**40)", "-1")],
     "L.empty(2, memory_format=L.preserve_format)",
     "L.ops.aten.empty([2], memory_format=L.preserve_format, device='meta')",

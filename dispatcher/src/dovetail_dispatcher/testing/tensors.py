@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, Final
 
-from dovetail_kernel import Device, dtype, float32
+from dovetail_kernel import Device, dtype, float32, int64
 from dovetail_kernel import bool as bool_
+from dovetail_kernel.types import INT
 
 from ..sockets import TENSOR_FUNCTION
 
@@ -148,4 +149,6 @@ def _made(values: object, dtype: dtype, device: Device | None) -> Any:
         raise RuntimeError(
             "no library has said how tensors are made. Import dovetail, or install dovetail-aten."
         )
+    if dtype.category == INT and not dtype.is_signed:  # which refuse negative floats
+        return tensor(values, dtype=int64, device=device).to(dtype)
     return tensor(values, dtype=dtype, device=device)

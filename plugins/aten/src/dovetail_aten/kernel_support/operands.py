@@ -56,7 +56,7 @@ def check_representable(value: Any, kind: dtype) -> None:
         value = real_number(value)
         limit = 1 << 8 * kind.itemsize - kind.is_signed
         # A negative int fits an unsigned dtype, as in C.
-        least = 0 if isinstance(value, float) and not kind.is_signed else -limit
+        least = -limit if kind.is_signed else 0 if isinstance(value, float) else 1 - limit
         fits = math.isfinite(value) and least <= value <= limit - 1
     elif fits:
         size = abs(real_number(value))
@@ -137,7 +137,7 @@ class Numbers:
             return self.of_dtype(value, native_dtype)
         own = self._dtypes[native_dtype]
         check_representable(value, own)
-        number = real_number(value) if own.category != COMPLEX else value
+        number = value if own is bool_ or own.category == COMPLEX else real_number(value)
         known = self.of_dtype(number, native_dtype)
         if value and value == value:  # -0j would be found for 0j, and a NaN never
             _keep(self._fitting, key, known)

@@ -42,7 +42,7 @@ def check_number(value: Any, wanted: dtype) -> None:
     """
     kind = scalar_category(value)
     fits = kind <= wanted.category or wanted.category == 0
-    if kind == 3 and wanted.category != 3:
+    if kind == 3 and wanted.category not in (0, 3):
         fits = value.imag == 0
         value = value.real
     if wanted.category == 1:

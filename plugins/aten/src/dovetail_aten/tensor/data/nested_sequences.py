@@ -18,7 +18,7 @@ from dovetail_kernel import (
     uint64,
 )
 
-from .dtype_arguments import check_number
+from ...kernel_support.operands import check_representable
 from .host_arrays import is_host_array
 
 _MOST_DIMENSIONS: Final = 64
@@ -108,34 +108,46 @@ def _scalar_dtypes(numbers: list[Any]) -> set[dtype] | None:
 
 
 def check_numbers(numbers: list[Any], wanted: dtype, category: int) -> bool:
-    """Raise an error for integers beyond 64 bits, and numbers that an integer dtype cannot hold.
-    Return whether there are integers beyond int64.
+    """Raise an error for numbers that an integer dtype cannot hold. Return whether there are
+    integers beyond int64, which other dtypes can.
     """
     if not numbers or (category == 2 and wanted.category != 1):
         return False
+    if category == 2:
+        if wanted is uint64:
+            raise TypeError("an integer is required, not a float: make the tensor, then cast it.")
+        for number in numbers:
+            check_representable(getattr(number, "item", lambda number=number: number)(), wanted)
+        return False
     low, high = min(numbers), max(numbers)
-    beyond = 1 << (63 if wanted.category < 2 and wanted is not uint64 else 64)
-    if category == 1 and (low < -(1 << 63) or high >= beyond):
-        raise ValueError(
-            f"Overflow when unpacking long long: {high if high >= beyond else low} does not fit "
-            f"into {'int64' if beyond == 1 << 63 else 'uint64'}. Give floats."
-        )
-    if wanted.category == 1:
-        for number in (low, high) if category == 1 else numbers:
-            check_number(number, wanted)
-    return bool(category == 1 and high >= 1 << 63)
+    is_beyond = bool(low < -(1 << 63) or high >= 1 << 63)
+    if wanted is uint64:
+        if low < 0:
+            raise OverflowError(f"can't convert negative int to unsigned: {low}. Add 2**64.")
+        if high >= 1 << 64:
+            raise OverflowError(f"int too big to convert: {high}. Give floats.")
+    elif wanted.category == 1:
+        if is_beyond:
+            raise ValueError(
+                f"Overflow when unpacking long long: {high if high >= 1 << 63 else low} does not "
+                "fit into int64. Give floats."
+            )
+        for number in (low, high):
+            check_representable(number, wanted)
+    return is_beyond
 
 
 def _as_python(numbers: list[Any], position: int, wanted: dtype | None) -> dtype:
     """Put a Python number in place of one item, and return the dtype that the item had."""
     item = numbers[position]
     if isinstance(item, TensorBase):
-        if item.numel() != 1:
-            if (wanted or item.dtype).category < 2:
-                raise TypeError(
-                    "only integer tensors of a single element can be converted to an index. Join "
-                    "them: dovetail.stack(...)."
-                )
+        is_one, target = item.numel() == 1, (wanted or item.dtype).category
+        if target < 2 and (not is_one or item.dtype.category > 1):
+            raise TypeError(
+                "only integer tensors of a single element can be converted to an index. Join "
+                "them, and cast: dovetail.stack(...)."
+            )
+        if not is_one:
             raise ValueError(
                 "only one element tensors can be converted to Python scalars. Join them: "
                 "dovetail.stack(...)."

@@ -242,8 +242,14 @@ def addr(self: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> A
         made = F.logical_and(columns, vec2)
         made = made if alpha else F.zeros_like(made)
         return F.logical_or(self, made) if beta else made
+    category = max([each.dtype.category for each in (self, vec1, vec2)])
     for name, factor in (("alpha", alpha), ("beta", beta)):
-        if isinstance(factor, float) and all([e.dtype.category < 2 for e in (self, vec1, vec2)]):
+        if isinstance(factor, complex) and factor.imag and category < 3:
+            raise RuntimeError(
+                f"value cannot be converted to type float without overflow: {name} is complex. "
+                "Convert the tensors first."
+            )
+        if isinstance(factor, float) and category < 2:
             raise RuntimeError(
                 f"For integral input tensors, argument {name} must not be a floating point number. "
                 "Give a whole number."

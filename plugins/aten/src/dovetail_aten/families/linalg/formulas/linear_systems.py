@@ -197,8 +197,8 @@ def lstsq_backward(
         if mask[0]:
             to_A = pinv_backward(k, k.matmul(slope, mH(k, right)), pinv, A)
     if grad_residuals is not None and tuple(grad_residuals.shape) != (0,):
-        slope = k.unsqueeze(grad_residuals, -1) if is_vector else grad_residuals
-        left_over = k.mul(k.sub(k.matmul(A, found), right), k.mul(k.unsqueeze(slope, -2), 2))
+        twice = k.mul(k.unsqueeze(grad_residuals, -2), 2)
+        left_over = k.mul(k.sub(k.matmul(A, found), right), twice)
         turned = k.matmul(left_over, mH(k, found))
         to_A = turned if to_A is None else k.add(to_A, turned)
         to_B = k.neg(left_over) if to_B is None else k.sub(to_B, left_over)

@@ -148,7 +148,12 @@ class LinearSystems(Matrices):
         batch = broadcast_shapes([a.shape[:-2], right.shape[:-2]])
         rows, columns = a.shape[-2:]
         u, values, vh = xp.linalg.svd(a, full_matrices=False)
-        rank, inverted = self._rank_and_inverses(values, rows, columns, rcond)
+        limit = rcond
+        if driver == "gels":  # takes every matrix for one of full rank
+            limit = None
+        elif rcond is not None and rcond < 0 and driver in ("gelsd", "gelss"):
+            limit = finfo(self._dtype(a)).eps
+        rank, inverted = self._rank_and_inverses(values, rows, columns, limit)
         made = self._adjoint(vh) @ (inverted[..., None] * (self._adjoint(u) @ right))
         made = self.capabilities.expand(made, (*batch, *made.shape[-2:]))
         made = self.capabilities.contiguous(made)
@@ -159,7 +164,6 @@ class LinearSystems(Matrices):
         ):
             left_over = xp.absolute(a @ made - right)
             residuals = xp.sum(left_over * left_over, axis=-2)
-            residuals = residuals[..., 0] if is_vector else residuals
         with_values = driver in ("gelsd", "gelss")
         no_rank = xp.zeros((0,), dtype=self.native_dtypes[int64])
         return (

@@ -58,6 +58,11 @@ class Norms(Family):
     ) -> Any:
         """Return ``sum(abs(x) ** ord) ** (1 / ord)`` over `dim`, for infinities and 0 the limit."""
         kind = self.dtypes[x.dtype]
+        if isinstance(ord, complex):
+            raise RuntimeError(
+                "linalg.vector_norm: Expected a non-complex scalar as the order of norm. Take its "
+                "real part."
+            )
         if kind.category < FLOAT:
             raise RuntimeError(
                 "linalg.vector_norm: Expected a floating point or complex tensor as input. "
