@@ -59,12 +59,6 @@ def floor_divide(input: Any, other: Any) -> Any:
     return div(input, other, rounding_mode="floor")
 
 
-@handles(aten.neg, aten.negative, compressed=True)
-def neg(input: Any) -> Any:
-    """Return the negative."""
-    return converted(input, -input._elements)
-
-
 @handles(aten.add, compressed=True)
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Return the sum of two sparse tensors, or of a strided and a sparse one, which is strided."""
@@ -100,23 +94,6 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Return the difference of two sparse tensors, or of a strided and a sparse one."""
     return add(input, other, alpha=-alpha)
-
-
-def _pointwise(function: Any) -> Any:
-    """Return what a function that is zero at zero does: it runs on the values, added up."""
-
-    def of_values(input: Any, *args: Any, **kwargs: Any) -> Any:
-        input = summed(input)
-        return converted(input, function(input._elements, *args, **kwargs))
-
-    return of_values
-
-
-for _name in (
-    *("abs", "sqrt", "sin", "tan", "sinh", "tanh", "asin", "atan", "asinh", "atanh", "sign", "sgn"),
-    *("relu", "expm1", "log1p", "floor", "ceil", "trunc", "erf", "deg2rad", "rad2deg"),
-):
-    handles(getattr(aten, _name), compressed=True)(_pointwise(getattr(aten, _name)))
 
 
 @handles(aten.pow, compressed=True)

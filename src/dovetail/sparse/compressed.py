@@ -9,7 +9,7 @@ from dovetail_aten import Tensor, shown_plainly
 from dovetail_dispatcher import ops
 from dovetail_kernel import Layout, int32, int64, sparse_csc, sparse_csr
 
-from . import matrix_products  # noqa: F401 - with the others, it says what can be done
+from . import matrix_products, pointwise  # noqa: F401 - they say what can be done
 from .conversions import converted, requires_grad_
 from .coordinate_tensor import (
     CoordinateTensor,

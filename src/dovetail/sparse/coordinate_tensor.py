@@ -246,7 +246,9 @@ def values_at(grad: Any, indices: Tensor, size: Sequence[int]) -> Any:
 
 _GEOMETRY: Final = (
     *("shape", "ndim", "dtype", "itemsize", "_version", "output_nr", "retains_grad", "is_nested"),
-    *("is_quantized", "is_mkldnn", "_backward_hooks", "_base"),
+    *("is_quantized", "is_mkldnn", "_backward_hooks", "_base", "_post_accumulate_grad_hooks"),
+    *("is_conj", "is_neg", "is_distributed", "is_ipu", "is_maia", "is_mps", "is_mtia", "is_vulkan"),
+    *("is_xla", "is_xpu", "is_pinned", "name", "volatile", "grad_dtype", "storage_offset"),
     *("dim", "ndimension", "size", "numel", "nelement", "element_size", "is_complex", "__len__"),
     *("is_floating_point", "is_signed", "is_inference", "is_same_size", "stride", "_is_view"),
 )

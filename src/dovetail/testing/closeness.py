@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from dovetail_aten import Tensor, as_tensor
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import complex128, float64, int64, promote_types
+from dovetail_kernel import (
+    complex128,
+    float64,
+    int64,
+    promote_types,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
+    strided,
+)
 
 from .comparison import (
     TOLERANCES,
@@ -20,6 +29,13 @@ from .comparison import (
     difference_of_numbers,
     tolerance_of,
 )
+
+_STORED = {
+    sparse_coo: "_indices _values",
+    sparse_csr: "crow_indices col_indices values",
+    sparse_csc: "ccol_indices row_indices values",
+}
+"""The methods that return what a sparse tensor stores, by layout."""
 
 _DTYPES = {int: int64, float: float64, complex: complex128}
 
@@ -195,11 +211,28 @@ class _Comparison:
     def _difference_of_values(self, actual: Tensor, expected: Tensor) -> str | None:
         if actual.is_meta or expected.is_meta:
             return None
+        if (form := actual.layout) is not strided or expected.layout is not strided:
+            if form is not expected.layout:
+                return self._difference_of_values(actual.to_dense(), expected.to_dense())
+            return self._difference_of_stored(actual, expected, _STORED[form])
         dtype = promote_types(actual.dtype, expected.dtype)
         if dtype not in TOLERANCES:  # booleans and integers: differences may be negative
             dtype = int64
         tolerance = self._tolerance(actual.dtype, expected.dtype)
         return difference_of_arrays(_array(actual, dtype), _array(expected, dtype), tolerance)
+
+    def _difference_of_stored(self, actual: Any, expected: Any, names: str) -> str | None:
+        counts = actual._nnz(), expected._nnz()
+        if counts[0] != counts[1]:
+            return (
+                f"The number of specified values in sparse tensors does not match: {counts[0]} != "
+                f"{counts[1]}"
+            )
+        for name in names.split():
+            left, right = getattr(actual, name)(), getattr(expected, name)()
+            if found := self._difference_of_values(left, right):
+                return f"Sparse {name.strip('_')}: {found}"
+        return None
 
     def _tolerance(self, *dtypes: Any) -> Tolerance:
         if self.rtol is None or self.atol is None:
