@@ -124,7 +124,7 @@ def test_writes_raise_the_version() -> None:
 ATTRIBUTES = (
     *("is_conj", "is_neg", "is_distributed", "is_ipu", "is_maia", "is_mps", "is_mtia", "is_vulkan"),
     *("is_xla", "is_xpu", "is_pinned", "name", "grad_dtype", "storage_offset", "data", "H", "mH"),
-    *("real", "adjoint", "any", "zero_", "is_cuda", "is_sparse"),
+    *("real", "adjoint", "any", "zero_", "is_sparse"),
 )
 
 
