@@ -52,6 +52,22 @@ def test_a_capsule_of_either_kind_is_read(dtype: str, version: tuple[int, int] |
     assert dovetail.from_dlpack(y.__dlpack__(max_version=version)).data_ptr() == y.data_ptr()
 
 
+@pytest.mark.parametrize("version", [None, (1, 0)])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool", "complex64"])
+def test_a_capsule_shares_memory_that_is_written(
+    dtype: str, version: tuple[int, int] | None
+) -> None:
+    for exporter in (dovetail, torch):
+        for part in (lambda x: x, lambda x: x[1:, ::2], lambda x: x.t(), lambda x: x[0, 0]):
+            whole = exporter.zeros(3, 4, dtype=getattr(exporter, dtype))
+            source = part(whole)
+            made = dovetail.from_dlpack(source.__dlpack__(max_version=version))
+            assert made.data_ptr() == source.data_ptr()
+            del source
+            made.fill_(1)
+            assert bool(part(whole).bool().all())
+
+
 def test_strides_cross_over() -> None:
     assert dovetail.from_dlpack(torch.arange(12).reshape(3, 4).t()[1:]).stride() == (1, 4)
     assert torch.from_dlpack(dovetail.arange(12).reshape(3, 4).t()[1:]).stride() == (1, 4)

@@ -34,6 +34,11 @@ class DlpackSource:
     capsule
         A DLPack capsule that was not consumed yet.
 
+    Attributes
+    ----------
+    is_versioned
+        Whether the capsule tells if its memory may be written.
+
     Raises
     ------
     RuntimeError
@@ -43,6 +48,7 @@ class DlpackSource:
     def __init__(self, capsule: object) -> None:
         self._capsule = capsule
         self._tensor = _address(capsule)
+        self.is_versioned = _get_name(capsule) == b"dltensor_versioned"
 
     def __dlpack__(self, **options: Any) -> Any:
         return self._capsule

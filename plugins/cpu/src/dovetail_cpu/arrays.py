@@ -14,6 +14,7 @@ import numpy as np
 from dovetail_aten.typing import Namespace
 from dovetail_dispatcher.sockets import COMPILED_OPERATOR
 from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype, float16
+from dovetail_kernel.tensor import DlpackSource
 from dovetail_kernel.typing import NativeDtype
 
 from .functions.products import NUMPY
@@ -268,7 +269,10 @@ class CpuArrays(CpuRandom):
         """
         carrier = _Bfloat16AsIntegers(source)
         array: Array = np.from_dlpack(carrier)
-        return array.view(_BFLOAT16) if carrier.is_bfloat16 else array
+        array = array.view(_BFLOAT16) if carrier.is_bfloat16 else array
+        if isinstance(source, DlpackSource) and not source.is_versioned:
+            return self.writable_view(array)  # which NumPy refuses to write, and PyTorch writes
+        return array
 
     def may_overlap(self, a: Array, b: Array) -> bool:
         """Return whether two arrays share some element; True if this is too expensive to

@@ -36,14 +36,19 @@ class _Memory:
 
 
 def _view_of_memory(
-    memory: Array, first: int, size: Sequence[int], steps: Sequence[int], dtype: Any
+    memory: Array,
+    first: int,
+    size: Sequence[int],
+    steps: Sequence[int],
+    dtype: Any,
+    is_writable: bool,
 ) -> Array:
     """Return a view from the address `first` on, with `steps` in bytes; it refuses writes if its
     elements share a place.
     """
     shared = any([not step and count > 1 for count, step in zip(size, steps, strict=True)])
     interface = {
-        "data": (first, shared or not memory.flags.writeable),
+        "data": (first, shared or not is_writable),
         "shape": tuple(size),
         "strides": tuple(steps),
         "typestr": f"|V{dtype.itemsize}",
@@ -127,7 +132,12 @@ class CpuMemory(NamespaceArrays):
         refuses writes if its elements share a place.
         """
         first = self.byte_bounds(memory)[0] + offset
-        return _view_of_memory(memory, first, shape, strides, native_dtype)
+        return _view_of_memory(memory, first, shape, strides, native_dtype, memory.flags.writeable)
+
+    def writable_view(self, array: Array) -> Array:
+        """Return a view of `array` that can be written unless its elements share a place."""
+        first = self.data_ptr(array)
+        return _view_of_memory(array, first, array.shape, array.strides, array.dtype, True)
 
     def bytes_at(self, pointer: DataPtr) -> Array:
         """Return the memory of `pointer` as a 1-dimensional uint8 array, which keeps the pointer
