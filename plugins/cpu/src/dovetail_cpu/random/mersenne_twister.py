@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from ctypes import c_char
 from functools import cache, lru_cache
+from struct import Struct
 from threading import RLock
 from typing import Any, Final
 
@@ -16,17 +17,11 @@ from dovetail_kernel import renewed_after_fork
 Array = np.ndarray[Any, Any]
 
 _WORDS: Final = 624
-_STATE: Final = np.dtype(
-    {
-        "names": [
-            "seed", "left", "seeded", "next", "words", "x", "y", "rho", "kept", "float", "is_float",
-        ],
-        "formats": ["u8", "i4", "i4", "u8", ("u8", _WORDS), "f8", "f8", "f8", "i4", "f4", "i4"],
-    },
-    align=True,
-)  # fmt: skip
-"""The layout of PyTorch's states, in the machine's order of bytes."""
+_HEAD: Final = Struct("@QiiQ")
+"""The begin of PyTorch's states: seed, left, seeded, next. Behind it are the words, as uint64."""
 
+_TAIL: Final = Struct("@dddifi4x")
+"""The end of PyTorch's states: x, y, rho, kept, float, is_float."""
 
 _INSIDE: Final = np.dtype([("words", "u4", _WORDS), ("drawn", "i4")])
 """The layout of NumPy's ``mt19937_state``, if `_layout_is_known`."""
@@ -52,7 +47,7 @@ class MersenneTwister:
 
     __slots__ = ("__weakref__", "_inside", "bits", "kept", "lock")
 
-    state_size: Final = _STATE.itemsize
+    state_size: Final = _HEAD.size + 8 * _WORDS + _TAIL.size
 
     def __init__(self, seed: int) -> None:
         self.bits = np.random.MT19937(0)
@@ -82,17 +77,12 @@ class MersenneTwister:
         layout.
         """
         words, position = self.position()
-        made = np.zeros((), _STATE)
-        made["seed"], made["seeded"], made["words"] = seed, 1, words
         # The words are renewed when one is asked for and none is left; before the first one, the
         # seed's stand there.
-        made["left"] = _WORDS + 1 - position
-        made["next"] = position
-        if position == _WORDS and np.array_equal(words, _seeded(seed)):
-            made["next"] = 0
-        if self.kept is not None:
-            made["y"], made["kept"] = self.kept, 1
-        return made.tobytes()
+        is_fresh = position == _WORDS and words.tobytes() == _seeded(seed).tobytes()
+        head = _HEAD.pack(seed, _WORDS + 1 - position, 1, 0 if is_fresh else position)
+        tail = _TAIL.pack(0, self.kept or 0, 0, self.kept is not None, 0, 0)
+        return head + words.astype(np.uint64).tobytes() + tail
 
     def restore(self, state: bytes) -> int:
         """Restore a state, and return the seed that it started from.
@@ -102,18 +92,19 @@ class MersenneTwister:
         RuntimeError
             If the bytes are not a valid state.
         """
-        found = np.frombuffer(state, _STATE).reshape(())
-        left, position = int(found["left"]), int(found["next"])
+        seed, left, seeded, position = _HEAD.unpack_from(state)
+        words = np.frombuffer(state, np.uint64, _WORDS, _HEAD.size).astype(np.uint32)
+        _, second, _, is_kept, _, _ = _TAIL.unpack_from(state, self.state_size - _TAIL.size)
         fresh = left == 1 and position == 0
-        if not found["seeded"] or not (fresh or (left >= 1 and left + position == _WORDS + 1)):
+        if not seeded or not (fresh or (left >= 1 and left + position == _WORDS + 1)):
             raise RuntimeError(
                 "Invalid mt19937 state: its numbers contradict each other. Give what get_state() "
                 "of a generator on cpu returned."
             )
         with self.lock:
-            self.go_to(found["words"].astype(np.uint32), _WORDS if fresh else position)
-            self.kept = float(found["y"]) if found["kept"] else None
-        return int(found["seed"])
+            self.go_to(words, _WORDS if fresh else position)
+            self.kept = second if is_kept else None
+        return int(seed)
 
     def __deepcopy__(self, memo: object) -> MersenneTwister:
         made = type(self)(0)
