@@ -63,6 +63,8 @@ def test_an_overload_is_called_without_a_layer_between(library: Libraries, tenso
     call = type(ops.ent.f.default).__call__
     assert inspect.isfunction(call)
     assert call is ops.ent.f.default.op
+    with pytest.raises(NotImplementedError, match="ent::f"):  # whose text is compiled for the call
+        call(tensor())
     assert "routes[x._signature | state()]" in "".join(
         linecache.getlines(call.__code__.co_filename)
     )

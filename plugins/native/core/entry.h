@@ -44,6 +44,7 @@ typedef struct {
     PyObject *source; /* the tuple, see entry_form.c */
     PyObject *routes, *finish, *finished; /* the class of results that stay as they are, or None */
     PyObject *overridden; /* what modes and overriding arguments get as the function, or None */
+    PyObject *compose; /* makes the route of a key, or None */
     PyObject *key; /* the int that was looked up last */
     long long last_key;
     int count, positional, is_variadic;

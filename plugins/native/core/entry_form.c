@@ -36,15 +36,16 @@ read_parameter(PyObject *item, parameter *into)
 }
 
 /* The source: (routes, parameters, positional, is_variadic, own, leading, finish, finished,
- * overridden, missing). A default that is `missing` is none. */
+ * overridden, compose, missing). A default that is `missing` is none. */
 call_form *
 read_form(PyObject *source)
 {
-    PyObject *routes, *parameters, *finish, *finished, *overridden, *missing;
+    PyObject *routes, *parameters, *finish, *finished, *overridden, *compose, *missing;
     int positional, is_variadic, own, leading;
     if (!PyArg_ParseTuple(
-            source, "O!O!ipiiOOOO:form", &PyDict_Type, &routes, &PyTuple_Type, &parameters,
-            &positional, &is_variadic, &own, &leading, &finish, &finished, &overridden, &missing)) {
+            source, "O!O!ipiiOOOOO:form", &PyDict_Type, &routes, &PyTuple_Type, &parameters,
+            &positional, &is_variadic, &own, &leading, &finish, &finished, &overridden,
+            &compose, &missing)) {
         return NULL;
     }
     Py_ssize_t count = PyTuple_GET_SIZE(parameters);
@@ -66,7 +67,7 @@ read_form(PyObject *source)
         .source = Py_NewRef(source), .routes = routes, .finish = finish, .finished = finished,
         .count = (int)count, .positional = positional, .is_variadic = is_variadic,
         .leading = leading, .passed = (int)count - own, .parameters = read,
-        .overridden = overridden};
+        .overridden = overridden, .compose = compose};
     for (Py_ssize_t i = 0; i < count; i++) {
         if (read_parameter(PyTuple_GET_ITEM(parameters, i), &read[i]) < 0) {
             free_form(form);
@@ -323,9 +324,26 @@ gathered(const call_form *form, PyObject *const *args, Py_ssize_t given)
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-/* The route of a key, a new reference; NULL if there is none. */
+/* A new route of a key; NULL for what the text has to say, also with an exception. */
 static PyObject *
-find_route(call_form *form, long long key)
+compose_route(const module_state *state, const call_form *form, long long key)
+{
+    if (form->compose == Py_None || state->overrides_bit == 0 || (key & state->overrides_bit) ||
+        is_quiet(state) == NOT_QUIET) {
+        return NULL;
+    }
+    PyObject *number = Py_NewRef(form->key); /* which a call meanwhile may replace */
+    PyObject *route = PyObject_CallOneArg(form->compose, number);
+    Py_DECREF(number);
+    if (route == Py_None) {
+        Py_CLEAR(route);
+    }
+    return route;
+}
+
+/* The route of a key, a new reference; NULL as `compose_route`. */
+static PyObject *
+find_route(const module_state *state, call_form *form, long long key)
 {
     if (form->key == NULL || form->last_key != key) {
         PyObject *number = PyLong_FromLongLong(key);
@@ -335,7 +353,8 @@ find_route(call_form *form, long long key)
         form->last_key = key;
         Py_XSETREF(form->key, number);
     }
-    return Py_XNewRef(PyDict_GetItemWithError(form->routes, form->key));
+    PyObject *route = Py_XNewRef(PyDict_GetItemWithError(form->routes, form->key));
+    return LIKELY(route != NULL) || PyErr_Occurred() ? route : compose_route(state, form, key);
 }
 
 /* Calls of operators that a thread is in. CPython 3.12 and later count frames of C apart, up to more
@@ -418,7 +437,7 @@ call_by_form(const module_state *state, call_form *form, PyObject *const *args, 
     }
     int is_known = add_bits(now, &key);
     Py_XDECREF(now);
-    PyObject *route = is_known ? find_route(form, key) : NULL;
+    PyObject *route = is_known ? find_route(state, form, key) : NULL;
     if (LIKELY(route != NULL)) {
         result = run_route(state, form, route, values);
         Py_DECREF(route);

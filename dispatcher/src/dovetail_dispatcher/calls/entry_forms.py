@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Collection
+from functools import partial, reduce
+from operator import or_
 from typing import Any, Final, NamedTuple
+
+from dovetail_kernel.signature import SCALAR_BITS
 
 from ..schema import Argument, FunctionSchema, default_of
 from ..schema.function_schema import OPTIONAL_TENSOR_LIST, TENSOR, TENSOR_LIST
 from ..table.operator import Operator
 from .entry_support import COMMON, MISSING
+from .routes import route_of
 from .templates.arguments import CLASSES, INT_LISTS, default_text, parameter
 from .templates.entry import numbers_allowed
 
@@ -73,6 +78,9 @@ class EntryForm(NamedTuple):
     overridden
         What modes and overriding arguments get as the function that was called, without the
         arguments that are defaults; None: they are left to the text of the entry.
+    compose
+        Returns the new route of a key, where no mode and no argument is asked; None: the text of
+        the entry makes it, or raises. So the text is compiled for other calls alone.
     """
 
     routes: dict[int, Callable[..., Any]]
@@ -84,6 +92,7 @@ class EntryForm(NamedTuple):
     finished: type | None = None
     leading: int = 0
     overridden: Callable[..., Any] | None = None
+    compose: Callable[[int], Callable[..., Any] | None] | None = None
 
 
 def form_of(
@@ -136,8 +145,26 @@ def form_of(
         is_variadic,
         finish,
         overridden=overridden if is_named else None,
+        compose=partial(_new_route, op, own) if routes is None else None,
     )
 
+
+def _new_route(
+    op: Operator, routes: dict[int, Callable[..., Any]], key: int
+) -> Callable[..., Any] | None:
+    """Return the route of a call that fits the form of `op`, made when `routes` were its; None for
+    a call that is refused, with a number in the place of a tensor, which not every operator takes,
+    and where the operator has another definition since.
+    """
+    if key & _NUMBERS or op.routes is not routes:
+        return None
+    try:
+        return route_of(op, key)
+    except Exception:
+        return None
+
+
+_NUMBERS: Final = reduce(or_, SCALAR_BITS.values())
 
 _TENSORS: Final = {
     TENSOR: "TENSOR",

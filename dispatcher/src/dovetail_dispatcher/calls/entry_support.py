@@ -6,17 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from types import FunctionType
 from typing import Any, Final
+from weakref import ref
 
 from dovetail_kernel import Device, DispatchKeySet, Layout, MemoryFormat, TensorBase, state
 from dovetail_kernel import dtype as DType
 from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.signature import SCALAR_BITS
 
-from ..compilation import compile_source
+from ..compilation import compile_source, exchange_code
 from ..interception.overrides import call_overrides, overriding
 from ..missing import MISSING
-from ..schema import bind, bind_of_function, default_of
+from ..schema import FunctionSchema, bind, bind_of_function, default_of
 from ..sockets import BASE_OPERATORS, PROMOTION
 from ..table import registry
 from ..table.operator import Operator, destroyed_error
@@ -176,11 +178,31 @@ def entry_bindings(op: Operator) -> dict[str, Any]:
 
 
 def make_entry(op: Operator) -> Callable[..., Any]:
-    """Return the entry of `op`, compiled from the same template as the base library's generated
-    entries.
+    """Return the entry of `op`: a function whose text is compiled at its first call, from the same
+    template as that of the base library's generated entries.
     """
-    text = entry_source(op.schema, op.promote)
-    entry: Callable[..., Any] = compile_source(text, symbol(op.schema), entry_bindings(op))
+    own = symbol(op.schema)
+    names = {"__name__": "dovetail.generated", **entry_bindings(op)}
+    entry = FunctionType(_first_call.__code__, names, own)
+    entry.__qualname__ = own
+    # Without a reference to the function: its globals would hold it, and all that it holds.
+    names["complete"] = partial(_complete, ref(entry), op.schema, op.promote)
+    return entry
+
+
+def _first_call(*args: Any, **kwargs: Any) -> Any:
+    return complete()(*args, **kwargs)  # type: ignore[name-defined] # noqa: F821 - a global of entries
+
+
+def _complete(
+    found: ref[FunctionType], schema: FunctionSchema, promote: tuple[str, ...]
+) -> Callable[..., Any]:
+    """Give an entry the body that its template says, and return it."""
+    entry = found()
+    assert entry is not None  # it is being called
+    made = compile_source(entry_source(schema, promote), entry.__name__, entry.__globals__)
+    entry.__defaults__, entry.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
+    exchange_code(entry, made.__code__)
     return entry
 
 

@@ -311,11 +311,9 @@ class OpOverloadPacket:
             return overload.op(*args)
         try:
             return overload(*args, **kwargs)
-        except TypeError as error:
-            if error.__traceback__ is not None and error.__traceback__.tb_next is None:
-                bind(
-                    overload._schema, args, kwargs
-                )  # an argument was given twice: says so in PyTorch's words
+        except TypeError:
+            # Where an argument was given twice, this says so in PyTorch's words.
+            bind(overload._schema, args, kwargs)
             raise
 
     def _forget(self) -> None:

@@ -154,7 +154,9 @@ def _for_number(func: Any) -> Any:
     return func if for_numbers is None else for_numbers.handle
 
 
-def _handler(op: Operator, asked: Any, cls: type) -> Callable[..., Any]:
+def _handler(
+    op: Operator, asked: TorchDispatchMode | type[TensorBase], cls: type
+) -> Callable[..., Any]:
     """Return what a mode or class does for an operator: the rule for its class, else its method."""
     rule = op.torch_dispatch_rules.get(cls)
     if rule is None:
@@ -188,7 +190,7 @@ def _argument(op: Operator, name: str, args: Sequence[object], kwargs: Mapping[s
     return args[position] if position < len(args) else None
 
 
-def _checked(op: Operator, result: object, handler: Any) -> Any:
+def _checked(op: Operator, result: object, handler: object) -> Any:
     """Return what a handler returned, as the schema has it, or raise in its name."""
     function = getattr(handler, "__func__", handler)
     code = getattr(function, "__code__", None)
@@ -198,7 +200,7 @@ def _checked(op: Operator, result: object, handler: Any) -> Any:
 
 
 def _finished(
-    op: Operator, result: Any, handler: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    op: Operator, result: Any, handler: object, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
     """Return what a handler returned as the schema has it, with the aliases that it promises: what
     is written is returned itself.

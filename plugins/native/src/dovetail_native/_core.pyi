@@ -28,6 +28,7 @@ EntrySource = (
         Callable[..., Any] | None,
         type | None,
         Callable[..., Any] | None,
+        Callable[[int], Callable[..., Any] | None] | None,
         object,
     ]
     | Callable[[tuple[Any, ...], dict[str, Any]], Callable[..., Any] | None]

@@ -74,5 +74,6 @@ def _source_of(form: EntryForm) -> EntrySource:
         form.finish,
         form.finished,
         form.overridden,
+        form.compose,
         MISSING,
     )
