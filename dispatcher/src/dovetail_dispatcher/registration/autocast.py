@@ -156,9 +156,12 @@ class autocast(DecoratingGuard):
 
     def change(self) -> autocast:
         """Set the dtype, and enable or disable autocast."""
-        _check_settings("autocast", self.fast_dtype, self._enabled)
-        _dtypes.set({**_dtypes.get(), self.device: self.fast_dtype})
-        set_state(_switch(self._key, self._enabled)(state()))
+        if self.fast_dtype not in _LOWER or self._enabled.__class__ is not bool:
+            _check_settings("autocast", self.fast_dtype, self._enabled)
+        dtypes = _dtypes.get()
+        if dtypes.get(self.device) is not self.fast_dtype:
+            _dtypes.set({**dtypes, self.device: self.fast_dtype})
+        set_state(_switch(self._key, self._enabled)[state()])
         return self
 
 
