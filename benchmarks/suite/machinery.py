@@ -185,6 +185,7 @@ MODES: dict[str, Callable[[Any], Run]] = {
     "50 x + y, TorchFunctionMode": under(function_mode),
     "with no_grad()": entering(lambda lib: lib.no_grad),
     "with inference_mode()": entering(lambda lib: lib.inference_mode),
+    "with set_grad_enabled(False)": entering(lambda lib: lambda: lib.set_grad_enabled(False)),
     "with autocast('cpu')": entering(lambda lib: lambda: lib.autocast("cpu", lib.bfloat16)),
     "x + y, plain subclasses": subclass,
     "Parameter * y": parameter,

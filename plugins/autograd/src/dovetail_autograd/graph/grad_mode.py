@@ -208,13 +208,15 @@ class set_grad_enabled(_StateMode):
                 "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
                 f"{type(mode).__name__}. Give True or False."
             )
-        super().__init__(grad_mode_on if mode else grad_mode_off)
+        self._transition = transition = grad_mode_on if mode else grad_mode_off
+        self._previous = None
         self.mode = mode
-        self._pending: int | None = None
-        before = state()
+        self._pending: int | None
+        self._pending = before = state()
+        after = transition[before]
         try:
-            self._pending = before
-            set_state(self._transition(before))
+            if after != before:
+                set_state(after)
         except BaseException:
             set_state(before)
             raise
@@ -224,11 +226,11 @@ class set_grad_enabled(_StateMode):
 
     def __enter__(self) -> None:
         before, self._pending = self._pending, None
-        if before is None:
-            before = state()
-        self._previous = before, self._previous
+        now = state()
+        self._previous = now if before is None else before, self._previous
         try:
-            set_state(self._transition(state()))
+            if (after := self._transition[now]) != now:
+                set_state(after)
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -259,16 +261,21 @@ class inference_mode(_StateMode):
 
     __slots__ = ("mode",)
 
+    mode: bool
+
     def __new__(cls, mode: bool | Callable[..., object] = True) -> Any:
-        if isinstance(mode, bool):
-            return super().__new__(cls)
-        return decorate(mode, cls)
-
-    def __init__(self, mode: bool = True) -> None:
-        super().__init__(inference_mode_on if mode else inference_mode_off)
+        if not isinstance(mode, bool):
+            return decorate(mode, cls)
+        self = object.__new__(cls)
+        self._previous = None
+        self._transition = inference_mode_on if mode else inference_mode_off
         self.mode = mode
+        return self
 
-    def _copy(self) -> _StateMode:
+    if not TYPE_CHECKING:
+        __init__ = object.__init__  # as for `no_grad`
+
+    def _copy(self) -> Any:
         return inference_mode(self.mode)
 
 
