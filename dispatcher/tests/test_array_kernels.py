@@ -404,7 +404,7 @@ def test_a_plan_asks_the_backend_once_how_its_kernel_is_called(
         forget_all_routes()
         assert pointwise.add(x, x).array.tolist() == [12.0]
         assert pointwise.add(x, x, alpha=2).array.tolist() == [13.0]
-    assert asked == [(["kernel", "fast_path"], PlanFacts(float32))]
+    assert asked == [(["kernel", "fast_path"], PlanFacts(float32, joins=True))]
     forget_all_routes()
     assert pointwise.add(x, x).array.tolist() == [2.0]
 

@@ -20,8 +20,10 @@ LAYOUTS = [(6, 3, 3, 1), (3, 6, 3, 1), (1, 2, 4, 4), (0, 3, 0, 1), (0, 1, 0, 2),
 """Three orders, two tensors that are expanded, and one with gaps."""
 
 
-def orders() -> dict[str, list[object]]:
-    """Return the strides of the results of each operator of several tensors, or what it raised."""
+def orders(device: str) -> dict[str, list[object]]:
+    """Return the strides of the results of each operator of several tensors on a device, or what it
+    raised.
+    """
     found = {}
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -29,7 +31,7 @@ def orders() -> dict[str, list[object]]:
             is_pointwise = any([tag is dt.Tag.pointwise for tag in info.op.tags])
             args = _arguments(info) if is_pointwise else None
             if args is not None:
-                found[info.name] = _orders(info, *args)
+                found[info.name] = _orders(info, device, *args)
     return found
 
 
@@ -48,7 +50,7 @@ def _arguments(info: OpInfo) -> tuple[list[Any], dict[str, Any]] | None:
     return None
 
 
-def _orders(info: OpInfo, args: list[Any], kwargs: dict[str, Any]) -> list[object]:
+def _orders(info: OpInfo, device: str, args: list[Any], kwargs: dict[str, Any]) -> list[object]:
     places = [n for n, each in enumerate(args) if isinstance(each, dt.Tensor)]
     found: list[object] = []
     for first, second in itertools.product(LAYOUTS, repeat=2):
@@ -56,7 +58,7 @@ def _orders(info: OpInfo, args: list[Any], kwargs: dict[str, Any]) -> list[objec
         for place in places:
             strides = first if place == places[0] else second
             values = args[place].detach().reshape(-1)[:1].expand(100).clone()
-            laid[place] = values.as_strided(SHAPE, strides)
+            laid[place] = values.to(device).as_strided(SHAPE, strides)
         try:
             made = info.op(*laid, **kwargs)
         except RuntimeError as error:  # writes into what is expanded
@@ -70,4 +72,4 @@ def _orders(info: OpInfo, args: list[Any], kwargs: dict[str, Any]) -> list[objec
 
 
 if __name__ == "__main__":
-    print(json.dumps(orders()))
+    print(json.dumps([orders(device) for device in ("cpu", "meta")]))

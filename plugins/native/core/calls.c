@@ -40,7 +40,8 @@ static PyObject *
 call(const module_state *state, PyObject *const *objects, PyObject *function, PyObject **args,
      Py_ssize_t count, PyObject *names)
 {
-    if (Py_TYPE(function) == state->ufunc_loop_type) {
+    int is_loop = Py_TYPE(function) == state->ufunc_loop_type;
+    if (is_loop) {
         int is_mine;
         PyObject *result = ufunc_loop_compute(function, args, count, names, &is_mine);
         if (LIKELY(is_mine)) {
@@ -48,8 +49,16 @@ call(const module_state *state, PyObject *const *objects, PyObject *function, Py
         }
         function = ufunc_of_loop(function);
     }
-    return objects[CALL_ENTER] == Py_None ? call_plainly(function, args, count, names)
-                                          : call_quietly(objects, function, args, count, names);
+    turned_operands turned;
+    int is_turned = is_loop && names == NULL && count == 2 ? turn_operands(&turned, args) : 0;
+    if (is_turned < 0) {
+        return NULL;
+    }
+    args = is_turned ? turned.args + 1 : args;
+    PyObject *result = objects[CALL_ENTER] == Py_None
+                           ? call_plainly(function, args, count, names)
+                           : call_quietly(objects, function, args, count, names);
+    return is_turned ? turn_back(&turned, result) : result;
 }
 
 /* In the place of the exception that is set, a ValueError or TypeError, raise from it what the

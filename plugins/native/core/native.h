@@ -193,6 +193,23 @@ PyObject *compute_halves(
 /* The ufunc of a UfuncLoop, a borrowed reference. */
 PyObject *ufunc_of_loop(PyObject *loop);
 
+/* table/layouts.c. The two operands of a ufunc, turned so that its result is in C order if it lies in
+ * memory in the order of operands (`elementwise_layout`). `turn_operands` returns 0 where nothing is to
+ * be turned, and -1 with an exception; `turn_back` takes the reference to the result, or NULL. */
+typedef struct {
+    PyObject *args[3]; /* after one that vectorcall may use */
+    int ndim, order[NPY_MAXDIMS];
+} turned_operands;
+int turn_operands(turned_operands *turned, PyObject *const *args);
+PyObject *turn_back(turned_operands *turned, PyObject *made);
+
+/* Getter of the attribute lays_out: results of several arrays lie in memory in their order. */
+static inline PyObject *
+get_lays_out(PyObject *self, void *unused)
+{
+    Py_RETURN_TRUE;
+}
+
 /* The exception that is set, taken away: a new reference. Put back by set_raised. */
 static inline PyObject *
 take_raised(void)

@@ -107,9 +107,10 @@ is_same_shape(const geometry *g, PyArrayObject *array)
 
 enum { NO_ORDER, C_ORDER, FORTRAN_ORDER };
 
-/* The order of memory that NumPy gives the result, where that is simple: C order if no operand has
- * an axis with a smaller stride before one with a larger stride, Fortran's if all operands have
- * them all that way round. NO_ORDER: NumPy decides. */
+/* The order of memory of the result, where that is simple: C order if no operand has an axis with a
+ * smaller stride before one with a larger stride, Fortran's if all operands have them all that way
+ * round. NO_ORDER: NumPy computes, since in rows of other lengths its loops round some functions
+ * otherwise, of operands that are turned (`turn_operands`). */
 static int
 result_order(const geometry *g)
 {
@@ -123,7 +124,7 @@ result_order(const geometry *g)
             is_fortran &= strides[axis] > 0;
             for (int later = axis + 1; later < g->ndim; later++) {
                 if (strides[axis] && strides[later]) {
-                    is_c &= strides[axis] >= strides[later];
+                    is_c &= strides[axis] > strides[later];
                     is_fortran &= strides[axis] < strides[later];
                 }
             }
@@ -434,9 +435,22 @@ static PyObject *
 ufunc_loop_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     int is_mine;
-    PyObject *result =
-        ufunc_loop_compute(self, args, PyVectorcall_NARGS(nargsf), names, &is_mine);
-    return is_mine ? result : PyObject_Vectorcall(ufunc_of_loop(self), args, nargsf, names);
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    PyObject *result = ufunc_loop_compute(self, args, count, names, &is_mine);
+    if (is_mine) {
+        return result;
+    }
+    turned_operands turned;
+    int is_pair = names == NULL && count == 2 && ((UfuncLoop *)self)->ufunc->nin == 2;
+    int is_turned = is_pair ? turn_operands(&turned, args) : 0;
+    if (is_turned != 0) {
+        return is_turned < 0 ? NULL
+                             : turn_back(
+                                   &turned, PyObject_Vectorcall(
+                                                ufunc_of_loop(self), turned.args + 1,
+                                                2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL));
+    }
+    return PyObject_Vectorcall(ufunc_of_loop(self), args, nargsf, names);
 }
 
 /* ---- the type -------------------------------------------------------------------------------- */
@@ -535,6 +549,7 @@ ufunc_loop_get_attribute(UfuncLoop *self, void *name)
 
 static PyGetSetDef ufunc_loop_getset[] = {
     {"__name__", (getter)ufunc_loop_get_attribute, NULL, "The name of the ufunc.", "__name__"},
+    {"lays_out", get_lays_out, NULL, NULL, NULL},
     {"__doc__", (getter)ufunc_loop_get_attribute, NULL, NULL, "__doc__"},
     {NULL},
 };

@@ -8,7 +8,16 @@ sum_of(const module_state *state, PyObject *one, PyObject *other)
     PyObject *operands[2] = {one, other};
     int is_mine;
     PyObject *sum = ufunc_loop_compute(state->add_loop, operands, 2, NULL, &is_mine);
-    return is_mine ? sum : PyNumber_Add(one, other);
+    if (is_mine) {
+        return sum;
+    }
+    turned_operands turned;
+    int is_turned = turn_operands(&turned, operands);
+    if (is_turned != 0) {
+        return is_turned < 0 ? NULL
+                             : turn_back(&turned, PyNumber_Add(turned.args[1], turned.args[2]));
+    }
+    return PyNumber_Add(one, other);
 }
 
 int

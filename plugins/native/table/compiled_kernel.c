@@ -384,6 +384,7 @@ compiled_kernel_repr(CompiledKernel *self)
 
 static PyGetSetDef compiled_kernel_getset[] = {
     {"__name__", (getter)compiled_kernel_name, NULL, "The operator.", NULL},
+    {"lays_out", get_lays_out, NULL, NULL, NULL},
     {"compiled_at", (getter)compiled_kernel_location, NULL,
      "File and line of the row in the table, and the instruction set.", NULL},
     {"takes_halves", (getter)compiled_kernel_takes_halves, NULL,

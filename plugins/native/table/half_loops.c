@@ -204,6 +204,7 @@ half_loop_name(HalfLoop *self, void *unused)
 
 static PyGetSetDef half_loop_getset[] = {
     {"__name__", (getter)half_loop_name, NULL, "The name of the ufunc.", NULL},
+    {"lays_out", get_lays_out, NULL, NULL, NULL},
     {NULL},
 };
 

@@ -39,6 +39,170 @@ narrow_elements(int half, char *data, npy_intp step, const float *room, npy_intp
     }
 }
 
+/* ---- the order of memory --------------------------------------------------------------------- */
+
+/* Which of two axes has the smaller stride: 1 for the outer one, -1 for the inner one. */
+static int
+compare_axes(
+    const npy_intp *dims, int count, const npy_intp *const *strides, int inner, int outer)
+{
+    for (int i = 0; i < count; i++) {
+        npy_intp a = Py_ABS(strides[i][inner]), b = Py_ABS(strides[i][outer]);
+        if (a == 0 || b == 0) {
+            continue;
+        }
+        if (a != b) {
+            return a > b ? 1 : -1;
+        }
+        if (dims[inner] > dims[outer]) {
+            return 1;
+        }
+    }
+    return 0; /* no operand can tell */
+}
+
+/* Set the axes from the innermost in memory to the outermost, as `elementwise_layout` orders them. */
+static void
+order_axes(
+    int ndim, const npy_intp *dims, int count, const npy_intp *const *strides, int *order)
+{
+    for (int i = 0; i < ndim; i++) {
+        order[i] = ndim - 1 - i;
+    }
+    for (int i = 1; i < ndim; i++) {
+        for (int j = i - 1, moving = i; j >= 0; j--) {
+            int comparison = compare_axes(dims, count, strides, order[j], order[moving]);
+            if (comparison > 0) {
+                int axis = order[j];
+                order[j] = order[moving];
+                order[moving] = axis;
+                moving = j;
+            }
+            else if (comparison < 0) {
+                break;
+            }
+        }
+    }
+}
+
+/* The dimensions of arrays together, and their axes from the outermost in memory. Return their
+ * number, -1 if the shapes do not fit. */
+static int
+order_operands(PyArrayObject *const *arrays, int count, npy_intp *dims, int *order)
+{
+    npy_intp strides[MOST_INPUTS][NPY_MAXDIMS];
+    const npy_intp *by_operand[MOST_INPUTS] = {strides[0], strides[1], strides[2]};
+    int ndim = 0, inner_first[NPY_MAXDIMS];
+    for (int i = 0; i < count; i++) {
+        ndim = PyArray_NDIM(arrays[i]) > ndim ? PyArray_NDIM(arrays[i]) : ndim;
+    }
+    for (int axis = 0; axis < ndim; axis++) {
+        dims[axis] = 1;
+    }
+    for (int i = 0; i < count; i++) {
+        int missing = ndim - PyArray_NDIM(arrays[i]);
+        for (int axis = 0; axis < ndim; axis++) {
+            npy_intp size = axis < missing ? 1 : PyArray_DIM(arrays[i], axis - missing);
+            strides[i][axis] = size == 1 ? 0 : PyArray_STRIDE(arrays[i], axis - missing);
+            if (size != 1 && dims[axis] != 1 && size != dims[axis]) {
+                return -1;
+            }
+            dims[axis] = size == 1 ? dims[axis] : size;
+        }
+    }
+    order_axes(ndim, dims, count, by_operand, inner_first);
+    for (int i = 0; i < ndim; i++) {
+        order[i] = inner_first[ndim - 1 - i];
+    }
+    return ndim;
+}
+
+/* A new array whose axes lie densely in memory in an order, the outermost first. */
+static PyArrayObject *
+new_in_order(int ndim, const npy_intp *dims, const int *order, PyArray_Descr *dtype)
+{
+    npy_intp strides[NPY_MAXDIMS], step = PyDataType_ELSIZE(dtype);
+    for (int i = ndim - 1; i >= 0; i--) {
+        strides[order[i]] = step;
+        step *= dims[order[i]] > 0 ? dims[order[i]] : 1;
+    }
+    Py_INCREF(dtype); /* which the next call takes */
+    return (PyArrayObject *)PyArray_NewFromDescr(
+        &PyArray_Type, dtype, ndim, dims, strides, NULL, 0, NULL);
+}
+
+/* A view whose axis i is the axis order[i] of an array with axes of one element before its own. */
+static PyObject *
+view_in_order(PyArrayObject *array, int ndim, const int *order)
+{
+    npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    int missing = ndim - PyArray_NDIM(array);
+    for (int i = 0; i < ndim; i++) {
+        int axis = order[i] - missing;
+        dims[i] = axis < 0 ? 1 : PyArray_DIM(array, axis);
+        strides[i] = axis < 0 ? 0 : PyArray_STRIDE(array, axis);
+    }
+    Py_INCREF(PyArray_DESCR(array)); /* which the next call takes */
+    PyObject *view = PyArray_NewFromDescr(
+        &PyArray_Type, PyArray_DESCR(array), ndim, dims, strides, PyArray_DATA(array),
+        PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
+    if (view != NULL &&
+        PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef((PyObject *)array)) < 0) {
+        Py_CLEAR(view);
+    }
+    return view;
+}
+
+int
+turn_operands(turned_operands *turned, PyObject *const *args)
+{
+    if (!PyArray_CheckExact(args[0]) || !PyArray_CheckExact(args[1]) ||
+        PyArray_IS_C_CONTIGUOUS((PyArrayObject *)args[0])) {
+        return 0; /* where the first one is in C order, NumPy's result is in order */
+    }
+    PyArrayObject *arrays[] = {(PyArrayObject *)args[0], (PyArrayObject *)args[1]};
+    npy_intp dims[NPY_MAXDIMS];
+    int is_c = 1;
+    turned->ndim = order_operands(arrays, 2, dims, turned->order);
+    for (int i = 0; i < turned->ndim; i++) {
+        is_c &= turned->order[i] == i;
+    }
+    if (is_c) {
+        return 0;
+    }
+    for (int i = 0; i < 2; i++) {
+        turned->args[i + 1] = view_in_order(arrays[i], turned->ndim, turned->order);
+        if (turned->args[i + 1] == NULL) {
+            if (i == 1) {
+                Py_DECREF(turned->args[1]);
+            }
+            return -1;
+        }
+    }
+    return 1;
+}
+
+PyObject *
+turn_back(turned_operands *turned, PyObject *made)
+{
+    Py_DECREF(turned->args[1]);
+    Py_DECREF(turned->args[2]);
+    if (made == NULL || !PyArray_CheckExact(made)) {
+        return made;
+    }
+    if (!PyArray_IS_C_CONTIGUOUS((PyArrayObject *)made)) {
+        Py_SETREF(made, PyArray_NewCopy((PyArrayObject *)made, NPY_CORDER));
+    }
+    int back[NPY_MAXDIMS];
+    for (int i = 0; i < turned->ndim; i++) {
+        back[turned->order[i]] = i;
+    }
+    PyObject *result =
+        made == NULL ? NULL : view_in_order((PyArrayObject *)made, turned->ndim, back);
+    Py_XDECREF(made);
+    return result;
+}
+
 /* ---- memory without gaps --------------------------------------------------------------------- */
 
 /* The input with most dimensions. */
@@ -101,17 +265,18 @@ enum { LEAST_ROW = 32 }; /* elements of rows that are computed where they are */
  * takes; NULL where there are none, or only short ones. */
 static NpyIter *
 iterate_in_place(
-    const row_call *call, PyArrayObject **arrays, PyArray_Descr **dtypes, npy_uint32 *flags)
+    const row_call *call, PyArrayObject **arrays, PyArray_Descr **dtypes, npy_uint32 *flags,
+    int ndim, int **axes)
 {
     for (int i = 0; i <= call->count; i++) {
         if (arrays[i] != NULL && !PyArray_ISBEHAVED_RO(arrays[i])) {
             return NULL;
         }
     }
-    NpyIter *iterator = NpyIter_MultiNew(
+    NpyIter *iterator = NpyIter_AdvancedNew(
         call->count + 1, arrays,
-        NPY_ITER_EXTERNAL_LOOP | NPY_ITER_ZEROSIZE_OK | NPY_ITER_COPY_IF_OVERLAP, NPY_KEEPORDER,
-        NPY_NO_CASTING, flags, dtypes);
+        NPY_ITER_EXTERNAL_LOOP | NPY_ITER_ZEROSIZE_OK | NPY_ITER_COPY_IF_OVERLAP,
+        ndim < 0 ? NPY_KEEPORDER : NPY_CORDER, NPY_NO_CASTING, flags, dtypes, ndim, axes, NULL, 0);
     if (iterator == NULL) {
         PyErr_Clear();
         return NULL;
@@ -134,32 +299,47 @@ compute_layouts(const row_call *call)
     PyArrayObject *arrays[MOST_INPUTS + 1];
     PyArray_Descr *dtypes[MOST_INPUTS + 1];
     npy_uint32 flags[MOST_INPUTS + 1];
+    PyArrayObject *result = call->out;
+    int ndim = -1, order[NPY_MAXDIMS], by_operand[MOST_INPUTS + 1][NPY_MAXDIMS];
+    int *axes[] = {by_operand[0], by_operand[1], by_operand[2], by_operand[3]};
+    Py_XINCREF(result);
+    if (result == NULL) { /* rows lie along the innermost axis of the result */
+        npy_intp dims[NPY_MAXDIMS];
+        ndim = order_operands(call->inputs, call->count, dims, order);
+        result = ndim < 0 ? NULL : new_in_order(ndim, dims, order, call->dtype);
+    }
+    if (result == NULL) {
+        return NULL;
+    }
     for (int i = 0; i <= call->count; i++) {
         int is_input = i < call->count;
-        arrays[i] = is_input ? call->inputs[i] : call->out;
+        arrays[i] = is_input ? call->inputs[i] : result;
         dtypes[i] = is_input ? PyArray_DESCR(call->inputs[i]) : call->dtype;
         flags[i] = NPY_ITER_OVERLAP_ASSUME_ELEMENTWISE |
-                   (is_input ? NPY_ITER_READONLY
-                             : NPY_ITER_WRITEONLY | NPY_ITER_ALLOCATE | NPY_ITER_NO_BROADCAST);
+                   (is_input ? NPY_ITER_READONLY : NPY_ITER_WRITEONLY | NPY_ITER_NO_BROADCAST);
+        for (int k = 0; k < ndim; k++) {
+            int axis = order[k] - ndim + PyArray_NDIM(arrays[i]);
+            by_operand[i][k] = axis < 0 ? -1 : axis;
+        }
     }
-    NpyIter *iterator = iterate_in_place(call, arrays, dtypes, flags);
+    int **axes_of = ndim < 0 ? NULL : axes;
+    NpyIter *iterator = iterate_in_place(call, arrays, dtypes, flags, ndim, axes_of);
     if (iterator == NULL) {
         for (int i = 0; i <= call->count; i++) {
             flags[i] |= NPY_ITER_ALIGNED | NPY_ITER_NBO | (call->takes_steps ? 0 : NPY_ITER_CONTIG);
         }
-        iterator = NpyIter_MultiNew(
+        iterator = NpyIter_AdvancedNew(
             call->count + 1, arrays,
             NPY_ITER_EXTERNAL_LOOP | NPY_ITER_BUFFERED | NPY_ITER_GROWINNER | NPY_ITER_ZEROSIZE_OK |
                 NPY_ITER_COPY_IF_OVERLAP,
-            NPY_KEEPORDER, NPY_NO_CASTING, flags, dtypes);
+            ndim < 0 ? NPY_KEEPORDER : NPY_CORDER, NPY_NO_CASTING, flags, dtypes, ndim, axes_of,
+            NULL, 0);
     }
     if (iterator == NULL) {
         PyErr_Clear();
+        Py_DECREF(result);
         return NULL;
     }
-    PyArrayObject *written =
-        call->out == NULL ? NpyIter_GetOperandArray(iterator)[call->count] : call->out;
-    PyObject *result = Py_NewRef((PyObject *)written);
     NpyIter_IterNextFunc *next = NULL;
     npy_intp size = NpyIter_GetIterSize(iterator);
     if (size > 0) {
@@ -182,7 +362,7 @@ compute_layouts(const row_call *call)
     if (NpyIter_Deallocate(iterator) == NPY_FAIL || failed || PyErr_Occurred() != NULL) {
         Py_CLEAR(result);
     }
-    return result;
+    return (PyObject *)result;
 }
 
 PyObject *

@@ -25,7 +25,7 @@ typedef struct {
 } row_call;
 
 /* Return the array that is written, for inputs whose shapes are broadcast: a new one in the order
- * of memory that NumPy's ufuncs choose. Inputs may overlap `out`. NULL without an exception for
+ * of memory of `elementwise_layout`. Inputs may overlap `out`. NULL without an exception for
  * shapes that do not fit: the reference says so. */
 PyObject *compute_rows(const row_call *call);
 

@@ -63,7 +63,10 @@ class KernelNamespace:
                     if kernel.fast_path is not None and _only_tensors(op)
                     else kernel.fn
                 )
-                function = self.__dict__[name] = COMPILED_KERNEL.plug(function)
+                function = COMPILED_KERNEL.plug(function)
+                if op.kind == "pointwise" and len(op.schema.arguments) > 1:
+                    function = self._backend.arrays.in_order(function)
+                self.__dict__[name] = function
                 return function
         raise NoArrayKernelError(f"{NAMESPACE}::{name} has no array kernel on {self._backend.name}")
 

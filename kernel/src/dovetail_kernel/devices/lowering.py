@@ -44,6 +44,8 @@ class CallSpec(NamedTuple):
         From how many elements on another function is called, and which; None: there is no other.
     note
         The condition of each function, for `explain`; empty if the functions differ only in speed.
+    ordered
+        What is called for arrays that are not all in C order; None: nothing else.
     """
 
     function: Callable[..., Any]
@@ -51,6 +53,7 @@ class CallSpec(NamedTuple):
     least: int = 0
     many: Callable[..., Any] | None = None
     note: str = ""
+    ordered: Callable[..., Any] | None = None
 
 
 class PlanFacts(NamedTuple):
@@ -65,11 +68,14 @@ class PlanFacts(NamedTuple):
         of.
     counts
         Whether there is an array whose elements can be counted.
+    joins
+        Whether the kernel is of an elementwise operator and given several arrays.
     """
 
     dtype: dtype | None = None
     computes: bool = True
     counts: bool = True
+    joins: bool = False
 
 
 class Lowering:
@@ -81,8 +87,11 @@ class Lowering:
         ``(get, set, reset, quiet)`` of a context variable under whose value `quiet` the library
         does not warn of overflow, division by zero or NaN, which are results here. None where it
         never warns. Routes and the engine set it around whatever is not a single array function.
+    has_flags
+        Whether arrays have ``flags.c_contiguous``, as NumPy's do. Default: False.
     """
 
+    has_flags: bool = False
     error_state: (
         tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], Any], Any] | None
     ) = None
@@ -117,6 +126,12 @@ class Lowering:
         """
         return None
 
+    def in_order(self, function: Callable[..., object]) -> Callable[..., Any]:
+        """Return an elementwise array function of several arrays whose result lies in memory in the
+        order of these that PyTorch gives it: `function` itself if it lays results out.
+        """
+        return function
+
     def lower(
         self, kernel: Mapping[str, Callable[..., object]], facts: PlanFacts
     ) -> dict[str, CallSpec]:
@@ -143,9 +158,19 @@ class Lowering:
                 specs[role] = CallSpec(function)
                 continue
             found = self.by_size(function, facts.dtype) if facts.counts else None
-            if found is None or (role.endswith("out_function") and not found.writes):
-                specs[role] = CallSpec(function, self.may_warn(function))
+            writes = role.endswith("out_function")
+            if found is None or (writes and not found.writes):
+                spec = CallSpec(function, self.may_warn(function))
             else:
                 few, least, many, _, note = found
-                specs[role] = CallSpec(few, self.may_warn(few), least, many, note)
+                spec = CallSpec(few, self.may_warn(few), least, many, note)
+            if facts.joins and not writes:
+                ordered = self.in_order(spec.function)
+                if spec.many is not None:
+                    spec = spec._replace(many=self.in_order(spec.many))
+                if not self.has_flags:
+                    spec = spec._replace(function=ordered)
+                elif ordered is not spec.function:
+                    spec = spec._replace(ordered=ordered)
+            specs[role] = spec
         return specs

@@ -58,8 +58,14 @@ class NumPyCapabilities:
     def clone(self, array: Any) -> Any:
         return np.array(array)
 
+    def is_contiguous(self, array: Any) -> bool:
+        return bool(array.flags.c_contiguous)
+
     def contiguous(self, array: Any) -> Any:
         return np.ascontiguousarray(array)
+
+    def in_order(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return function
 
     def erf(self, array: Any) -> Any:
         return np.vectorize(math.erf, otypes=[np.float64])(array).astype(array.dtype)

@@ -4,8 +4,9 @@ faster.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
+from operator import attrgetter
 from typing import Any, Final
 
 import ml_dtypes
@@ -21,9 +22,10 @@ from .functions.products import NUMPY
 from .functions.shared_functions import shared
 from .parallel.threads import SHARED_FROM, get_num_threads
 from .random.random_arrays import CpuRandom
-from .silence import silent
+from .silence import nameless, silent
 
 Array = np.ndarray[Any, Any]
+_ndarray: Final = np.ndarray
 
 _copyto = silent(np.copyto)
 _astype = silent(np.ndarray.astype)
@@ -55,9 +57,12 @@ class CpuArrays(CpuRandom):
     checks_bounds = True
     is_unnumbered = True
     plain_arrays = True
+    has_flags = True
     scipy_package = "scipy"
     dlpack_types = (1, 3)  # host memory, also where CUDA pinned it
-    to_scalar_array = staticmethod(np.asarray)  # type: ignore[assignment]  # a method in Python would cost as much again
+    # Methods in Python would cost as much again.
+    to_scalar_array = staticmethod(np.asarray)  # type: ignore[assignment]
+    is_contiguous = staticmethod(attrgetter("flags.c_contiguous"))  # type: ignore[assignment]
 
     def __init__(self, device_type: str = "cpu", namespace: Namespace = NUMPY) -> None:
         super().__init__(device_type, namespace)
@@ -65,6 +70,7 @@ class CpuArrays(CpuRandom):
             setattr(self, method, self.compiled(f"arrays.{method}", getattr(self, method)))
         along = self.compiled("arrays.take_along_axis", np.take_along_axis)
         self.quick = {"take_along_axis": along}
+        self._ordered: dict[np.ufunc, Any] = {}
 
     def native_dtype(self, wanted: dtype) -> Any:
         """Return NumPy's dtype. Equivalent ones (``np.longlong``, ``np.int64``) are equal and hash
@@ -76,7 +82,7 @@ class CpuArrays(CpuRandom):
         """Return whether the matrix `array` is stored by columns, without gaps."""
         return bool(array.flags.fnc)
 
-    def may_warn(self, function: Any) -> bool:
+    def may_warn(self, function: Callable[..., object]) -> bool:
         """Return False for ufuncs and their methods, whose warnings name the caller, since a route
         is not a caller.
 
@@ -117,7 +123,7 @@ class CpuArrays(CpuRandom):
         found = self.compiled("rounded_once", function)
         return None if found is function else found
 
-    def by_size(self, function: Any, dtype: dtype | None) -> BySize | None:
+    def by_size(self, function: Callable[..., object], dtype: dtype | None) -> BySize | None:
         """Return the function for large arrays, which uses several threads."""
         if dtype is float16 or dtype is bfloat16:  # which its loops compute in rooms of their own
             return None
@@ -126,6 +132,18 @@ class CpuArrays(CpuRandom):
         many = shared(function)
         note = f"on several threads from {SHARED_FROM} elements on"
         return None if many is None else BySize(function, SHARED_FROM, many, writes=True, note=note)
+
+    def in_order(self, function: Callable[..., object]) -> Any:
+        """Return an elementwise function whose results lie in memory in PyTorch's order; of a ufunc
+        one that never warns.
+        """
+        if not isinstance(function, np.ufunc):
+            return super().in_order(function)
+        known = self._ordered.get(function)
+        if known is None:
+            turned = nameless(super().in_order(function))
+            known = self._ordered[function] = _in_order_of_two(function, turned)
+        return known
 
     # -- making arrays -----------------------------------------------------------------------------
 
@@ -215,10 +233,6 @@ class CpuArrays(CpuRandom):
             return made
         return array.copy()  # type: ignore[no-any-return]
 
-    def is_contiguous(self, array: Array) -> bool:
-        """Return whether the elements of `array` are in C order, without gaps."""
-        return array.flags.c_contiguous
-
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real destination receives the
         real parts of complex numbers.
@@ -300,6 +314,19 @@ class CpuArrays(CpuRandom):
         function: Any = self.scipy(f"special.{name}")
         wide = array if array.dtype.char in "fd" else self.cast(array, np.dtype(np.float32))
         return np.asarray(function(wide)).astype(array.dtype, copy=False)
+
+
+def _in_order_of_two(ufunc: np.ufunc, turned: Callable[..., object]) -> Any:
+    """Return what calls a ufunc, or `turned` for a first array that is not in C order."""
+
+    def compute(x: Any, *others: object) -> Any:
+        if x.__class__ is _ndarray and x.ndim > 1 and not x.flags.c_contiguous:
+            steps = [step for step in x.strides if step]
+            if steps != sorted({*steps}, reverse=True):
+                return turned(x, *others)
+        return ufunc(x, *others)
+
+    return nameless(compute)
 
 
 @cache

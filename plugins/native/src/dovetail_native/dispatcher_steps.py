@@ -166,6 +166,8 @@ def _kernel_call(call: KernelCall, results: tuple[Value, ...], reword: Any, to: 
         names += ("out",)
         operands.append((OPERANDS["ARRAY"], to.register(call.out), None))
     function = compiled_kernel(call.function)
+    if call.ordered is not None and not getattr(function, "lays_out", False):
+        function = call.ordered
     large, bits, b = None, 0, 0
     if call.large is not None:
         large = compiled_kernel(call.large.function)

@@ -4,7 +4,7 @@ promoted, and the call itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import Final
@@ -204,9 +204,12 @@ def calls_of(
     )
     computes = call.op.kind not in _COMPUTE_NOTHING
     arrays = call.backend.arrays
-    specs = arrays.lower(functions, PlanFacts(promotion.dtype, computes, counted is not None))
+    joins = call.is_pointwise and len(tensors) > 1
+    facts_of_plan = PlanFacts(promotion.dtype, computes, counted is not None, joins)
+    specs = arrays.lower(functions, facts_of_plan)
     state = arrays.error_state if computes else None
     calls: list[KernelCall] = []
+    decisive = _decisive(tensors) if joins else ()
     for role, function in functions.items():
         spec = specs[role]
         given, keywords = (tensors, ()) if calls else _all_arguments(call, promotion, function)
@@ -214,8 +217,33 @@ def calls_of(
         if spec.many is not None and counted is not None:
             large = ThresholdCall(counted, spec.least, spec.many)
         quiet = None if state is None else _known_quiet(*state[1:], not spec.warns)
-        calls.append(KernelCall(role, spec.function, given, keywords, large=large, quiet=quiet))
+        target, ordered = spec.function, spec.ordered
+        if ordered is not None and not decisive:
+            target, ordered = ordered, None
+        calls.append(
+            KernelCall(
+                role,
+                target,
+                given,
+                keywords,
+                large=large,
+                ordered=ordered,
+                decisive=() if ordered is None else decisive,
+                quiet=quiet,
+            )
+        )
     return calls[0], calls[1] if len(calls) > 1 else None
+
+
+def _decisive(tensors: Sequence[Operand]) -> tuple[Operand, ...]:
+    """Return the arguments of an elementwise call of which a result is in C order if they are: the
+    first of two, where array libraries and PyTorch agree, else all. None of them if one may be
+    missing.
+    """
+    given = [ArrayOf(each.value) if isinstance(each, CastArray) else each for each in tensors]
+    if any([isinstance(each, ArrayOf) and each.kind != TENSOR for each in given]):
+        return ()
+    return tuple(given[:1] if len(given) == 2 else given)
 
 
 def _all_arguments(

@@ -52,6 +52,9 @@ class KernelCall(Record):
         Checks the result that is written; None: it need not be checked.
     large
         What is called in place of the function for large arrays; None: nothing else is.
+    ordered
+        What is called in place of the function, unless compiled code stands for it, if arrays of
+        `decisive` are not in C order; None: nothing else is.
     quiet
         How floating-point warnings of the function are kept from the user; None: there are none.
     """
@@ -64,6 +67,8 @@ class KernelCall(Record):
     written: Value | None = None
     checked: Callable[..., Any] | None = None
     large: ThresholdCall | None = None
+    ordered: Callable[..., Any] | None = None
+    decisive: tuple[Operand, ...] = ()
     quiet: ErrorStateCall | None = None
 
     def lines(self, to: Printer, results: tuple[Value, ...]) -> list[str]:
@@ -73,6 +78,9 @@ class KernelCall(Record):
         if self.out is not None:
             given.append(f"out={to.name(self.out)}.array")
         function = to.bind(self.role, COMPILED_KERNEL.plug(self.function))
+        if self.ordered is not None:
+            tests = " and ".join([f"{each.text(to)}.flags.c_contiguous" for each in self.decisive])
+            function = f"({function} if {tests} else {to.bind('in_order', self.ordered)})"
         if self.large is not None:
             function = self.large.text(to, function)
         call = f"{function}({', '.join(given)})"

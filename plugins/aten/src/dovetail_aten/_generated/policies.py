@@ -102,6 +102,7 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.families.pointwise.shapes', 'frexp', (), 'frexp.Tensor'),
     ('dovetail_aten.families.pointwise.shapes', 'masked_fill', (),
         'masked_fill.Scalar masked_fill.Tensor'),
+    ('dovetail_aten.families.pointwise.shapes', 'rsub', (), 'rsub.Tensor'),
     ('dovetail_aten.families.pointwise.shapes', 'where', (), 'where.self'),
     ('dovetail_aten.families.pooling.shapes', 'adaptive_avg_pool2d', (), '_adaptive_avg_pool2d'),
     ('dovetail_aten.families.pooling.shapes', 'adaptive_avg_pool3d', (), '_adaptive_avg_pool3d'),
@@ -198,14 +199,14 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         'leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold threshold_backward '
         'gelu_backward silu_backward elu_backward leaky_relu_backward softplus_backward '
         'hardtanh_backward log_sigmoid_backward add.Tensor add.Scalar sub.Tensor sub.Scalar '
-        'rsub.Tensor rsub.Scalar mul.Tensor mul.Scalar div.Tensor div.Scalar floor_divide '
-        'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
-        'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor '
-        'xlogy.Scalar_Other xlogy.Scalar_Self neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
-        'expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh '
-        'atanh erf erfc sigmoid floor ceil round round.decimals trunc frac isnan isinf nan_to_num '
-        'clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor maximum minimum '
-        'lerp.Scalar lerp.Tensor addcmul addcdiv logical_and logical_or logical_xor logical_not '
+        'rsub.Scalar mul.Tensor mul.Scalar div.Tensor div.Scalar floor_divide floor_divide.Scalar '
+        'remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar pow.Tensor_Tensor '
+        'pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor xlogy.Scalar_Other '
+        'xlogy.Scalar_Self neg abs sign sgn reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 '
+        'log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc sigmoid '
+        'floor ceil round round.decimals trunc frac isnan isinf nan_to_num clamp clamp.Tensor '
+        'clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor maximum minimum lerp.Scalar '
+        'lerp.Tensor addcmul addcdiv logical_and logical_or logical_xor logical_not '
         'bitwise_and.Tensor bitwise_and.Scalar bitwise_and.Scalar_Tensor bitwise_or.Tensor '
         'bitwise_or.Scalar bitwise_or.Scalar_Tensor bitwise_xor.Tensor bitwise_xor.Scalar '
         'bitwise_xor.Scalar_Tensor bitwise_not eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor '

@@ -19,6 +19,7 @@ from dovetail_kernel.typing import NativeDtype
 
 from ..kernel_support.geometry.memory_layout import contiguous_strides
 from ..kernel_support.geometry.view_bounds import extent, shares_places
+from ..kernel_support.result_formats import in_order_of_operands
 from ..typing import Array
 from .core_arrays import CoreArrays
 from .devices import ready_backend
@@ -69,6 +70,10 @@ class NamespaceArrays(CoreArrays):
     def guard(self, function: Callable[..., object], to_out: bool) -> Callable[..., Any]:
         """Return the kernel unchanged."""
         return function
+
+    def in_order(self, function: Callable[..., object]) -> Callable[..., Any]:
+        """Return an elementwise function whose results lie in memory in PyTorch's order."""
+        return in_order_of_operands(function, self.xp, self)
 
     # -- making arrays -----------------------------------------------------------------------------
 

@@ -65,6 +65,9 @@ class Capabilities(Protocol):
     def compiled(self, operator: str, reference: Callable[..., object]) -> Callable[..., Any]:
         """Return the compiled kernel of an operator, or its reference if there is none."""
 
+    def in_order(self, function: Callable[..., object]) -> Callable[..., Any]:
+        """Return an elementwise function whose results lie in memory in PyTorch's order."""
+
     # -- making arrays -----------------------------------------------------------------------------
 
     def number(self, value: complex, native_dtype: NativeDtype) -> Any:

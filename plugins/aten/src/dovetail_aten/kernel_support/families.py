@@ -21,7 +21,7 @@ from .complete_namespace import Missing
 from .family import Family
 from .namespace_functions import define_namespace_functions
 from .namespace_names import with_names
-from .result_formats import in_order_of_operands, in_result_format
+from .result_formats import in_result_format
 from .table import ArrayKernel, Function, KernelTable
 
 Define = Callable[[Any, KernelTable, Capabilities], None]
@@ -206,8 +206,8 @@ def _load(
     family_class(family)(xp, capabilities, table).define_in(made)
     for name, kernel in made.kernels.items():
         kernel.fn = in_result_format(name, kernel.fn, xp, capabilities)
-        kernel.fn = in_order_of_operands(name, kernel.fn, xp, capabilities)
-        if compiled is not None and (fn := compiled(name, kernel.fn)) is not kernel.fn:
+        reference = capabilities.in_order(kernel.fn) if _joins(name) else kernel.fn
+        if compiled is not None and (fn := compiled(name, reference)) is not reference:
             if getattr(fn, "takes_out", False):
                 kernel.general_out_function = fn
                 if kernel.out_function is kernel.fn:  # the namespace's, whose bits may be others
@@ -220,6 +220,13 @@ def _load(
         if compiled is not None:
             function = compiled(name, function)
         table.helpers.resolve(name, capabilities.guard(function, False))
+
+
+def _joins(name: str) -> bool:
+    """Return whether an operator is elementwise and may have several tensors."""
+    base, _, overload = name.partition(".")
+    op = registry.operators.get(f"aten::{base}", {}).get(overload)
+    return op is not None and op.kind == "pointwise" and len(op.schema.arguments) > 1
 
 
 def register_array_kernels(m: Library, table: KernelTable) -> None:

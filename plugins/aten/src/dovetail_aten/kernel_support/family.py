@@ -23,6 +23,7 @@ from .capabilities import Capabilities
 from .geometry.broadcasting import raise_misfit
 from .namespace_names import with_names
 from .operands import Numbers, Precision
+from .result_formats import laid_in_order
 from .table import Function, KernelTable
 
 _Method = TypeVar("_Method", bound=Function)
@@ -69,6 +70,14 @@ def never_warns(method: _Method) -> _Method:
     quiet error state.
     """
     setattr(method, "never_warns", True)  # noqa: B010  (a function's type knows no attributes)
+    return method
+
+
+def lays_out(method: _Method) -> _Method:
+    """Mark a kernel of an elementwise operator that lays out its results itself: these do not lie
+    in memory in the order of all arguments.
+    """
+    setattr(method, "lays_out", True)  # noqa: B010  (a function's type knows no attributes)
     return method
 
 
@@ -306,6 +315,13 @@ class Family:
         of the operand, which would prevent `view` where PyTorch allows it.
         """
         return self.capabilities.contiguous(result) if result.ndim > 1 else result
+
+    def in_order(self, result: Any, *operands: Array | None) -> Any:
+        """Return the result of a kernel in the order in memory of its operands, the first of which
+        decides, as in PyTorch; None is none.
+        """
+        given = [each for each in operands if each is not None]
+        return laid_in_order(result, given, self.xp, self.capabilities)
 
     def check_float(self, name: str, array: Array) -> None:
         """Raise an error for arrays of integers and bools.

@@ -203,42 +203,69 @@ def in_result_format(
     return compute
 
 
-IN_ORDER_OF_OPERANDS: Final = frozenset(
-    (
-        *("add.Tensor", "sub.Tensor", "rsub.Tensor", "remainder.Tensor", "addcmul", "addcdiv"),
-        *("elu_backward", "gelu_backward", "hardshrink_backward", "hardsigmoid_backward"),
-        *("hardswish_backward", "hardtanh_backward", "leaky_relu_backward", "mish_backward"),
-        *("log_sigmoid_backward", "sigmoid_backward", "silu_backward", "softplus_backward"),
-        *("softshrink_backward", "tanh_backward", "threshold_backward"),
-    )
-)
-"""Elementwise operators whose kernels compute a part from some operands alone, in the order in
-memory of these.
-"""
-
-
-def in_order_of_operands(
-    name: str, kernel: Function, xp: Namespace, capabilities: Capabilities
-) -> Function:
-    """Return a kernel of `IN_ORDER_OF_OPERANDS` whose result lies in memory as if it was computed
-    in one loop over all operands; any other kernel as it is.
+def in_order_of_operands(kernel: Function, xp: Namespace, capabilities: Capabilities) -> Function:
+    """Return a kernel of an elementwise operator of several arrays whose result lies in memory as
+    `elementwise_layout` says; one that has the attribute ``lays_out`` as it is.
     """
-    if name not in IN_ORDER_OF_OPERANDS:
+    if getattr(kernel, "lays_out", False):
         return kernel
 
-    @wraps(kernel)
     def compute(*args: Any, **kwargs: Any) -> Any:
-        made = kernel(*args, **kwargs)
-        operands = [
-            (each.shape, capabilities.strides(each)) for each in args if hasattr(each, "ndim")
-        ]
-        shape, strides = elementwise_layout(operands, first_decides=False)
-        order = sorted(range(len(shape)), key=lambda dim: -strides[dim])
-        if has_order(shape, capabilities.strides(made), order):
-            return made
+        arrays = [each for each in (*args, *kwargs.values()) if getattr(each, "ndim", 0)]
+        if _agree(arrays, capabilities):
+            return kernel(*args, **kwargs)
+        shape, order = _order_of(arrays, capabilities)
+        if order == tuple(range(len(shape))):
+            return laid_in_order(kernel(*args, **kwargs), arrays, xp, capabilities)
+        # In turned arrays, the first one is in C order, which libraries of arrays keep.
+
+        def turned(each: Any) -> Any:
+            if not getattr(each, "ndim", 0):
+                return each
+            ones = (1,) * (len(shape) - each.ndim)
+            return (xp.reshape(each, (*ones, *each.shape)) if ones else each).transpose(order)
+
+        named = {name: turned(value) for name, value in kwargs.items()}
+        made = kernel(*map(turned, args), **named).transpose(inverse(order))
         return _laid_out(made, order, xp, capabilities)
 
+    compute.__name__ = getattr(kernel, "__name__", compute.__name__)
     return compute
+
+
+def _agree(arrays: Sequence[Any], capabilities: Capabilities) -> bool:
+    """Return whether an elementwise result of arrays lies in memory as each of them, or in C
+    order.
+    """
+    if len(arrays) < 2:
+        return True
+    shape, strides = arrays[0].shape, getattr(arrays[0], "strides", None)
+    if strides is None:  # the library knows no order
+        return True
+    is_one = all([each.strides == strides and each.shape == shape for each in arrays])
+    if is_one and len({*strides}) == len(strides):
+        return True
+    return all([capabilities.is_contiguous(each) for each in arrays])
+
+
+def _order_of(arrays: Sequence[Any], capabilities: Capabilities) -> tuple[Any, tuple[int, ...]]:
+    """Return the shape of an elementwise result, and its dimensions from the outermost one."""
+    shape, strides = elementwise_layout([(x.shape, capabilities.strides(x)) for x in arrays])
+    return shape, tuple(sorted(range(len(shape)), key=lambda dim: -strides[dim]))
+
+
+def laid_in_order(
+    made: Any, arrays: Sequence[Any], xp: Namespace, capabilities: Capabilities
+) -> Any:
+    """Return the elementwise result that was made of `arrays`, or a copy, in the order in memory of
+    `elementwise_layout`.
+    """
+    if made.ndim < 2 or _agree(arrays, capabilities):
+        return made
+    shape, order = _order_of(arrays, capabilities)
+    if has_order(shape, capabilities.strides(made), order):
+        return made
+    return _laid_out(made, order, xp, capabilities)
 
 
 def _laid_out(array: Any, order: Sequence[int], xp: Namespace, capabilities: Capabilities) -> Any:

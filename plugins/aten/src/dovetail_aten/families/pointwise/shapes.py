@@ -6,6 +6,7 @@ from typing import Any
 
 from dovetail_kernel import get_default_dtype, int32
 
+from ...kernel_support.geometry.broadcasting import broadcast_shapes
 from ...meta.meta_array import MetaArray
 from ...meta.table import broadcast_result, dense_like, float_of
 from ...typing import Scalar
@@ -19,7 +20,11 @@ def where(condition: MetaArray, self: Any, other: MetaArray) -> MetaArray:
 
 
 def masked_fill(self: MetaArray, mask: MetaArray, value: Scalar) -> MetaArray:
-    return broadcast_result([self, mask], self.dtype)
+    return MetaArray(broadcast_shapes([self.shape, mask.shape]), self.dtype)  # in C order
+
+
+def rsub(self: MetaArray, other: Any, *, alpha: object = 1) -> MetaArray:
+    return broadcast_result([other, self] if isinstance(other, MetaArray) else [self], self.dtype)
 
 
 def div_mode(self: MetaArray, other: Any, *, rounding_mode: str | None) -> MetaArray:

@@ -4,7 +4,7 @@ order in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from dovetail_dispatcher.calls import broadcast_error, broadcast_shape
@@ -47,16 +47,10 @@ def raise_misfit(error: TypeError | ValueError, *operands: Any) -> NoReturn:
     ) from error
 
 
-def elementwise_layout(operands: Sequence[Geometry], *, first_decides: bool = True) -> Geometry:
+def elementwise_layout(operands: Sequence[Geometry]) -> Geometry:
     """Return the layout of the result of an elementwise operator: broadcast, in the memory order of
-    its operands.
-
-    Parameters
-    ----------
-    first_decides
-        Whether the first operand that steps along two dimensions decides which one is the inner
-        one, as in PyTorch. Otherwise all such operands have to agree on an order other than C's, as
-        in NumPy. Default: True.
+    its operands. The first of these that steps along two dimensions decides which one is the inner
+    one, as in PyTorch.
 
     Raises
     ------
@@ -67,9 +61,8 @@ def elementwise_layout(operands: Sequence[Geometry], *, first_decides: bool = Tr
     row_major = contiguous_strides(shape)
     if all([sizes == shape and strides == row_major for sizes, strides in operands]):
         return shape, row_major
-    compare = _compare if first_decides else _compare_all
     broadcast = [_broadcast_strides(*operand, len(shape)) for operand in operands]
-    order = _memory_order(shape, broadcast, compare)
+    order = _memory_order(shape, broadcast)
     strides = [1] * len(shape)
     step = 1
     for dim in order:
@@ -117,9 +110,7 @@ def _broadcast_strides(shape: Sequence[int], strides: Sequence[int], ndim: int) 
     return [0] * (ndim - len(own)) + own
 
 
-def _memory_order(
-    shape: Sequence[int], strides: Sequence[Sequence[int]], compare: Callable[..., int]
-) -> list[int]:
+def _memory_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:
     """Return the dimensions by their strides in the operands, the smallest first; ties keep C
     order.
     """
@@ -127,7 +118,7 @@ def _memory_order(
     for i in range(1, len(order)):
         moving = i
         for j in reversed(range(i)):
-            comparison = compare(order[j], order[moving], shape, strides)
+            comparison = _compare(order[j], order[moving], shape, strides)
             if comparison > 0:
                 order[j], order[moving] = order[moving], order[j]
                 moving = j
@@ -141,7 +132,7 @@ def _compare(inner: int, outer: int, shape: Sequence[int], strides: Sequence[Seq
     tell.
     """
     for own in strides:
-        a, b = own[inner], own[outer]
+        a, b = abs(own[inner]), abs(own[outer])
         if not a or not b:
             continue
         if a != b:
@@ -149,15 +140,3 @@ def _compare(inner: int, outer: int, shape: Sequence[int], strides: Sequence[Seq
         if shape[inner] > shape[outer]:
             return 1
     return 0
-
-
-def _compare_all(
-    inner: int, outer: int, shape: Sequence[int], strides: Sequence[Sequence[int]]
-) -> int:
-    """Return 1 if dimension `outer` has the smaller stride in every operand that can tell, -1 if
-    not in one of them, 0 if none can tell.
-    """
-    telling = [(abs(own[inner]), abs(own[outer])) for own in strides if own[inner] and own[outer]]
-    if not telling:
-        return 0
-    return 1 if all([a > b for a, b in telling]) else -1

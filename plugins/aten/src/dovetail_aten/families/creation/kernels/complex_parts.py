@@ -53,7 +53,8 @@ class ComplexParts(Family):
             real = self.capabilities.expand(real, shape)
             imag = self.capabilities.expand(imag, shape)
         pairs = self.capabilities.contiguous(xp.stack([real, imag], axis=-1))
-        return self.capabilities.reinterpret(pairs, self.native_dtypes[whole])[..., 0]
+        made = self.capabilities.reinterpret(pairs, self.native_dtypes[whole])[..., 0]
+        return self.in_order(made, real, imag)
 
     @operator("polar")
     def polar(self, abs: Array, angle: Array) -> Any:
@@ -66,4 +67,5 @@ class ComplexParts(Family):
                 raise mismatch
         kernels = self.table.kernels
         cosine, sine = kernels["cos"].fn(angle), kernels["sin"].fn(angle)
-        return self.complex(xp.multiply(abs, cosine), xp.multiply(abs, sine))
+        made = self.complex(xp.multiply(abs, cosine), xp.multiply(abs, sine))
+        return self.in_order(made, abs, angle)

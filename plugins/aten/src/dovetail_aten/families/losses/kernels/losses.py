@@ -48,8 +48,8 @@ class Losses(Family):
         self._squares = capabilities.compiled("squared_differences", self._squared_differences)
         self._sum = capabilities.compiled("sum", _sum)
 
-    def _reduced(self, loss: Array, reduction: int) -> Any:
-        """Return a loss of every element reduced as the number says.
+    def _reduced(self, loss: Array, reduction: int, *operands: Array | None) -> Any:
+        """Return a loss of every element of `operands` reduced as the number says.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class Losses(Family):
             If the number means no reduction.
         """
         if reduction == NONE:
-            return loss
+            return self.in_order(loss, *operands)
         total = self._sum(loss)
         if reduction == SUM:
             return total
@@ -117,7 +117,7 @@ class Losses(Family):
         """Return the square of ``x - target``, reduced."""
         if x.dtype != target.dtype or x.dtype not in self._full:
             return self._in_single("mse_cpu", self.mse_loss, x, target, reduction)
-        return self._reduced(self._squares(x, target), reduction)
+        return self._reduced(self._squares(x, target), reduction, x, target)
 
     def _squared_differences(self, x: Array, target: Array) -> Any:
         """Return the square of ``x - target``."""
@@ -173,9 +173,11 @@ class Losses(Family):
         if x.dtype != target.dtype or x.dtype not in self._full:
             return self._in_single("smooth_l1_cpu", self.smooth_l1_loss, x, target, reduction, beta)
         if beta == 0:
-            return self._reduced(xp.absolute(self._difference(x, target)), reduction)
+            loss = xp.absolute(self._difference(x, target))
+            return self._reduced(loss, reduction, x, target)
         loss = self._bent(x, target, beta)
-        return self._reduced(loss if beta == 1 else loss / self.numbers.like(loss, beta), reduction)
+        loss = loss if beta == 1 else loss / self.numbers.like(loss, beta)
+        return self._reduced(loss, reduction, x, target)
 
     def _huber_terms(self, x: Array, target: Array, bound: float) -> Any:
         """Return Huber's loss of every element."""
@@ -236,7 +238,7 @@ class Losses(Family):
         if x.dtype != target.dtype or x.dtype not in self._full:
             result = self._in_single("huber_cpu", self.huber_loss, x, target, reduction, delta)
             return self._as_input(result, x)
-        return self._reduced(self._bent(x, target, delta), reduction)
+        return self._reduced(self._bent(x, target, delta), reduction, x, target)
 
     def _check_probabilities(self, x: Array, target: Array) -> tuple[Any, ...]:
         """Return both, after checking that they are probabilities."""
@@ -279,7 +281,7 @@ class Losses(Family):
         )
         if weight is not None:
             loss = xp.multiply(loss, weight).astype(x.dtype, copy=False)
-        return self._reduced(loss, reduction)
+        return self._reduced(loss, reduction, x, target, weight)
 
     @operator("binary_cross_entropy_with_logits")
     def binary_cross_entropy_with_logits(
@@ -316,7 +318,7 @@ class Losses(Family):
 
     @widened
     def _entropy_of_logits(
-        self, x: Array, target: object, weight: Any, pos_weight: Any, reduction: int
+        self, x: Array, target: Any, weight: Any, pos_weight: Any, reduction: int
     ) -> Any:
         """Return the binary cross entropy of logits."""
         xp = self.xp
@@ -330,7 +332,7 @@ class Losses(Family):
             loss = loss if weight is None else xp.multiply(loss, weight)
         except (TypeError, ValueError) as error:
             raise_misfit(error, pos_weight, target, x, weight)
-        return self._reduced(loss, reduction)
+        return self._reduced(loss, reduction, target, x, pos_weight, weight)
 
 
 def _sum(loss: Array) -> Any:

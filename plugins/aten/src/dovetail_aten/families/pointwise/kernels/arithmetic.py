@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from dovetail_kernel import uint16, uint32, uint64
 from dovetail_kernel.typing import NativeDtype
 
-from ....kernel_support.family import Family, helper, operator, widened
+from ....kernel_support.family import Family, helper, lays_out, operator, widened
 from ....kernel_support.table import KernelTable
 from ....typing import Array, Scalar
 
@@ -78,9 +78,11 @@ class Arithmetic(Family):
         return self.xp.subtract(x, self._scaled(other, alpha))
 
     @operator("rsub.Tensor")
-    def rsub(self, x: Array, other: Scalar, *, alpha: Scalar = 1) -> Any:
+    @lays_out
+    def rsub(self, x: Array, other: Any, *, alpha: Scalar = 1) -> Any:
         """Return ``other - alpha * x``."""
-        return self.xp.subtract(other, self._scaled(x, alpha))
+        made = self.xp.subtract(other, self._scaled(x, alpha))
+        return self.in_order(made, other, x) if hasattr(other, "ndim") else made
 
     @operator("add.Scalar")
     def add_number(self, x: Array, other: Array, alpha: object = 1) -> Any:

@@ -9,7 +9,7 @@ from dovetail_kernel import result_dtype, uint8, warn_user_once
 from dovetail_kernel.types import COMPLEX
 
 from ....kernel_support.capabilities import Capabilities
-from ....kernel_support.family import Family, never_warns, operator
+from ....kernel_support.family import Family, lays_out, never_warns, operator
 from ....kernel_support.table import KernelTable
 from ....typing import Array, Namespace, Scalar
 
@@ -119,12 +119,14 @@ class Choices(Family):
         return self.capabilities.contiguous(result) if result.ndim > 1 else result
 
     @operator("masked_fill.Scalar")
+    @lays_out
     @never_warns
     def masked_fill(self, x: Array, mask: Array, value: Scalar) -> Any:
         """Return `x` with the number `value` where `mask` is true."""
         return self._filled(x, mask, self.numbers.fitting(x, value))
 
     @operator("masked_fill.Tensor")
+    @lays_out
     def masked_fill_array(self, x: Array, mask: Array, value: Array) -> Any:
         """Return `x` with the 0-d array `value` where `mask` is true."""
         if value.ndim:
