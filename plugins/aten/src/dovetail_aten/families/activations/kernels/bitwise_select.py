@@ -49,6 +49,13 @@ class Choosing(Family):
         self._zeros = PerDtype(lambda own: of_dtype(0, own))
         self._ones = PerDtype(lambda own: of_dtype(1, own))
 
+    def _logistic(self, numerator: Array, x: Array) -> Any:
+        """Return ``numerator / (1 + exp(-x))``, which overflow of the power takes to the right
+        limits.
+        """
+        xp = self.xp
+        return xp.true_divide(numerator, xp.add(xp.exp(xp.negative(x)), self._ones[x.dtype]))
+
     def _choose(self, mask: Array, a: Any, b: Any) -> Any:
         """Return `a` where the mask is true, else `b`, which is ``where``."""
         xp = self.xp

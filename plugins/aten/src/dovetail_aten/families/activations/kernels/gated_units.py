@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
+from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import operator, widened
-from ....typing import Array
+from ....kernel_support.table import KernelTable
+from ....typing import Array, Namespace
 from .bitwise_select import Choosing
 
 _SATURATED = 20
@@ -16,6 +19,14 @@ _SATURATED = 20
 
 class GatedUnits(Choosing):
     """mish, and the gated linear unit."""
+
+    def __init__(
+        self, xp: Namespace, capabilities: Capabilities, table: KernelTable | None = None
+    ) -> None:
+        super().__init__(xp, capabilities, table)
+        self._gated = capabilities.compiled("softplus_backward", self._times_sigmoid)
+        self._sigmoid = capabilities.compiled("sigmoid", self._sigmoid_of)
+        self._slope = capabilities.compiled("sigmoid_backward", self._times_slope)
 
     def _gate(self, x: Array) -> tuple[Any, Any]:
         """Return ``exp(x)``, bounded, and ``tanh(softplus(x))``, which is a ratio of polynomials
@@ -47,18 +58,27 @@ class GatedUnits(Choosing):
         bend = xp.multiply(sigmoid, xp.subtract(one, xp.multiply(gate, gate)))
         return xp.multiply(grad_output, xp.add(gate, xp.multiply(x, bend)))
 
-    def _halves(self, name: str, x: Array, dim: int) -> tuple[int, Any, Any]:
-        """Return the dimension that is halved, counted from 0, the first half, and the sigmoid of
-        the second.
-        """
+    def _times_sigmoid(self, factor: Array, x: Array, beta: int, threshold: float) -> Any:
+        """Return ``factor * sigmoid(x)``: the gradient of softplus without a threshold."""
+        return self._logistic(factor, x)
+
+    def _sigmoid_of(self, x: Array) -> Any:
+        return self._logistic(self._ones[x.dtype], x)
+
+    def _times_slope(self, factor: Array, sigmoid: Array) -> Any:
+        """Return `factor` times the slope of a sigmoid."""
         xp = self.xp
+        return xp.multiply(
+            factor, xp.multiply(xp.subtract(self._ones[sigmoid.dtype], sigmoid), sigmoid)
+        )
+
+    def _halves(self, name: str, x: Array, dim: int) -> tuple[int, Any, Any]:
+        """Return the dimension that is halved, counted from 0, and both halves."""
         axis = check_glu(x.shape, dim)
         self.check_float(name, x)
         middle = x.shape[axis] // 2
         before = (slice(None),) * axis
-        value, gate = x[(*before, slice(middle))], x[(*before, slice(middle, None))]
-        one = self._ones[x.dtype]
-        return axis, value, xp.reciprocal(xp.add(xp.exp(xp.negative(gate)), one))
+        return axis, x[(*before, slice(middle))], x[(*before, slice(middle, None))]
 
     @operator("glu")
     @widened
@@ -66,8 +86,8 @@ class GatedUnits(Choosing):
         """Return the first half along `dim` times the sigmoid of the second (Dauphin et al. 2016,
         arXiv:1612.08083).
         """
-        _, value, sigmoid = self._halves("glu_cpu", x, dim)
-        return self.xp.multiply(value, sigmoid)
+        _, value, gate = self._halves("glu_cpu", x, dim)
+        return self._gated(value, gate, 1, inf)
 
     @operator("glu_backward")
     @widened
@@ -76,10 +96,10 @@ class GatedUnits(Choosing):
         for the second ``grad * value * s * (1 - s)``.
         """
         xp = self.xp
-        axis, value, sigmoid = self._halves("glu_backward_cpu", x, dim)
-        to_value = xp.multiply(grad_output, sigmoid)
-        slope = xp.multiply(value, xp.subtract(self._ones[x.dtype], sigmoid))
-        both = [to_value, xp.multiply(to_value, slope)]
+        axis, value, gate = self._halves("glu_backward_cpu", x, dim)
+        sigmoid = self._sigmoid(gate)
+        to_gate = self._slope(xp.multiply(grad_output, value), sigmoid)
+        both = [xp.multiply(grad_output, sigmoid), to_gate]
         return self.ordered(xp.concatenate(both, axis=axis))
 
 

@@ -47,13 +47,6 @@ class Sigmoids(Choosing):
         xp = self.xp
         return xp.reciprocal(xp.exp(xp.negative(x)) + self.numbers.like(x, 1))
 
-    def _logistic(self, numerator: Array, x: Array) -> Any:
-        """Return ``numerator / (1 + exp(-x))``, which overflow of the power takes to the right
-        limits.
-        """
-        xp = self.xp
-        return xp.true_divide(numerator, xp.add(xp.exp(xp.negative(x)), self._ones[x.dtype]))
-
     @operator("sigmoid_backward")
     @widened
     def sigmoid_backward(self, grad_output: Array, output: Array) -> Any:
