@@ -1,18 +1,20 @@
 /* Convolutions and their gradients without patches.
  *
  * The images of a group are copied once, with what windows have beyond them, to where the windows
- * of a line, and the lines, follow each other at every place: a register of results is the sum, over
- * channels and places, of a register of such elements times a weight. What lies between two lines
- * is computed too, and dropped. */
+ * of a line, and the lines, follow each other at every place: a register of results is the sum,
+ * over channels and places, of a register of such elements times a weight. What lies between two
+ * lines is computed too, and dropped. */
 #include "convolution.h"
 
 #include <string.h>
 
 enum {
-    MOST_TERMS = 256,           /* of a sum in registers; such sums are added in memory */
+    MOST_TERMS = 128,           /* of a sum in registers; such sums are added in memory */
     BAND_ELEMENTS = 1 << 18,    /* of images and results that are computed together: the cache */
     BLOCK_WINDOWS = 512,        /* of small images, which share what is read of weights */
     WEIGHED_WINDOWS = 2048,     /* of images whose products are added in registers */
+    DENSE_WINDOWS = 2048,       /* of which the elements at a place may be copied */
+    DENSE_ROWS = 8,             /* how many rows a copy costs as much as */
     MOST_LANES = VECTOR_BYTES / 4,
 };
 
@@ -39,12 +41,14 @@ typedef struct {
 } course;
 
 /* One pass: the room of a source, and what is computed from it. `span` is the number of places of
- * the room from the first to the last element that is computed. */
+ * the room from the first to the last element that is computed; where it `is_dense`, the elements
+ * of each place are copied to where nothing lies between lines. Results of images are `pitch`
+ * elements apart, those of channels `between`, those of planes and lines `steps`. */
 typedef struct {
     room_axis room[WINDOW_AXES];
     course to[WINDOW_AXES];
-    ptrdiff_t room_size, span, pitch, terms, places;
-    int is_spread;
+    ptrdiff_t room_size, span, pitch, between, terms, places, steps[WINDOW_AXES - 1];
+    int is_spread, is_dense;
 } pass;
 
 INLINE ptrdiff_t
@@ -136,13 +140,20 @@ room_of(const image_windows *windows, int is_spread)
     return made;
 }
 
-/* Set what is computed, for a course along each axis, in registers of `lanes` elements, from
- * `sources` channels. Return whether there is any. */
+INLINE ptrdiff_t
+in_registers(ptrdiff_t count, ptrdiff_t lanes)
+{
+    return (count + lanes - 1) / lanes * lanes;
+}
+
+/* Set what is computed, for a course along each axis, of `rows` channels of some images, in
+ * registers of `lanes` elements, from `sources` channels. Return whether there is any. */
 static int
 set_course(
     pass *made, const image_windows *windows, const ptrdiff_t *courses, ptrdiff_t sources,
-    ptrdiff_t lanes)
+    ptrdiff_t rows, ptrdiff_t images, ptrdiff_t lanes)
 {
+    ptrdiff_t count = 1;
     made->span = 1;
     made->places = 1;
     for (int i = 0; i < WINDOW_AXES; i++) {
@@ -152,19 +163,40 @@ set_course(
         if (made->to[i].number < 1) {
             return 0;
         }
+        count *= made->to[i].number;
     }
-    made->pitch = (made->span + lanes - 1) / lanes * lanes;
+    ptrdiff_t dense = in_registers(images * count, lanes);
+    made->pitch = in_registers(made->span, lanes);
+    made->is_dense = rows > DENSE_ROWS && dense <= DENSE_WINDOWS &&
+                     (images * made->pitch - dense) * rows > DENSE_ROWS * dense;
+    made->between = made->is_dense ? dense : images * made->pitch;
+    made->steps[0] = made->room[0].place_step;
+    made->steps[1] = made->room[1].place_step;
+    if (made->is_dense) {
+        made->pitch = count;
+        made->steps[0] = made->to[1].number * made->to[2].number;
+        made->steps[1] = made->to[2].number;
+    }
     made->terms = sources * made->places;
     return 1;
 }
 
-/* Set where a room has the terms of a sum from one on, and their weights, of which those of the
- * channels of a source are `channel_step` apart. Return how many. */
-static ptrdiff_t
+/* Terms of a sum, of which `known` is the number of the first or -1: where a room has them, and
+ * their weights. */
+typedef struct {
+    ptrdiff_t known, count, offsets[MOST_TERMS], weights[MOST_TERMS];
+} some_terms;
+
+/* Set the terms from one on. The weights of the channels of a source are `channel_step` apart. */
+static void
 set_terms(
-    const pass *made, const image_windows *windows, ptrdiff_t start, ptrdiff_t source_step,
-    ptrdiff_t channel_step, ptrdiff_t *offsets, ptrdiff_t *weights)
+    const pass *made, const image_windows *windows, ptrdiff_t start, ptrdiff_t channel_step,
+    some_terms *terms)
 {
+    if (terms->known == start) {
+        return;
+    }
+    ptrdiff_t *offsets = terms->offsets, *weights = terms->weights;
     const window *axis = windows->axis;
     const course *to = made->to;
     ptrdiff_t rest = made->terms - start, count = rest < MOST_TERMS ? rest : MOST_TERMS;
@@ -172,7 +204,7 @@ set_terms(
     ptrdiff_t i = line / to[1].taps % to[0].taps, channel = line / to[1].taps / to[0].taps;
     for (ptrdiff_t n = 0; n < count; n++) {
         ptrdiff_t taps[WINDOW_AXES] = {i, j, k}, tap = 0;
-        offsets[n] = channel * source_step;
+        offsets[n] = channel * made->room_size;
         for (int a = 0; a < WINDOW_AXES; a++) {
             ptrdiff_t own = to[a].tap + taps[a] * to[a].tap_step;
             offsets[n] += place_of(made, axis, a, own);
@@ -186,7 +218,8 @@ set_terms(
         channel += i == to[0].taps;
         i = i < to[0].taps ? i : 0;
     }
-    return count;
+    terms->count = count;
+    terms->known = made->is_dense ? -1 : start; /* which then lie elsewhere */
 }
 
 /* How a convolution is parted: into bands along an axis, of results or of images, and blocks of
@@ -267,8 +300,9 @@ elements_of_memory(const convolution *of, convolution_part part)
     double aside;
     parts by = parts_of(of, part);
     double rooms = elements_of_rooms(of, part, &by, &aside);
-    double rows = (double)(part == IMAGES ? of->depth : of->rows) + TILE_ROWS;
-    return rooms + aside + rows * MOST_TERMS;
+    ptrdiff_t rows = part == IMAGES ? of->depth : of->rows;
+    double dense = rows > DENSE_ROWS ? DENSE_WINDOWS + MOST_LANES : 0;
+    return rooms + aside + (double)MOST_TERMS * ((double)(rows + TILE_ROWS) + dense);
 }
 
 #define REAL_BITS 32

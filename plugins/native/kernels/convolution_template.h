@@ -37,41 +37,54 @@ OF(repeated)(REAL number)
     return number - (OF(vector)){0};
 }
 
+/* Copy a line of a source into a room, its phases one after the other. */
+INLINE void
+OF(fill_line)(REAL *row, const REAL *from, const room_axis *axis)
+{
+    ptrdiff_t step = axis->step;
+    for (ptrdiff_t phase = 0; phase < axis->phases; phase++, row += axis->phase_step) {
+        ptrdiff_t begin = phase - axis->padding, left = axis->size - begin;
+        ptrdiff_t first = begin, last = left;
+        if (step > 1) {
+            first = begin < 0 ? (step - 1 - begin) / step : 0;
+            last = left > 0 ? (left + step - 1) / step : 0;
+        }
+        else {
+            first = begin < 0 ? -begin : 0;
+        }
+        last = last < axis->extent ? last : axis->extent;
+        if (step == 1 && first < last) {
+            memcpy(row + first, from + begin + first, (size_t)(last - first) * sizeof *row);
+        }
+        else if (step == 2) { /* which the compiler makes vectors of */
+            for (ptrdiff_t m = first; m < last; m++) {
+                row[m] = from[begin + m * 2];
+            }
+        }
+        for (ptrdiff_t m = first; step > 2 && m < last; m++) {
+            row[m] = from[begin + m * step];
+        }
+    }
+}
+
 /* Copy a channel of a source into its room, of which the rest is 0. */
 static void
 OF(fill_room)(REAL *room, const REAL *x, const pass *by)
 {
-    const room_axis *axis = by->room;
-    ptrdiff_t at[4];
-    for (at[0] = 0; at[0] < axis[0].phases * axis[0].extent; at[0]++) {
-        ptrdiff_t phase = at[0] / axis[0].extent, p = at[0] % axis[0].extent;
-        ptrdiff_t plane = p * axis[0].step + phase - axis[0].padding;
-        REAL *to = room + phase * axis[0].phase_step + p * axis[0].place_step;
-        for (at[1] = 0; plane >= 0 && plane < axis[0].size &&
-                        at[1] < axis[1].phases * axis[1].extent; at[1]++) {
-            ptrdiff_t other = at[1] / axis[1].extent, q = at[1] % axis[1].extent;
-            ptrdiff_t line = q * axis[1].step + other - axis[1].padding;
-            if (line < 0 || line >= axis[1].size) {
-                continue;
-            }
-            const REAL *from = x + (plane * axis[1].size + line) * axis[2].size;
-            REAL *row = to + other * axis[1].phase_step + q * axis[1].place_step;
-            ptrdiff_t step = axis[2].step;
-            for (ptrdiff_t n = 0; n < axis[2].phases; n++, row += axis[2].phase_step) {
-                ptrdiff_t begin = n - axis[2].padding, left = axis[2].size - begin;
-                ptrdiff_t first = begin < 0 ? (step - 1 - begin) / step : 0;
-                ptrdiff_t last = left > 0 ? (left + step - 1) / step : 0;
-                last = last < axis[2].extent ? last : axis[2].extent;
-                if (step == 1 && first < last) {
-                    memcpy(row + first, from + begin + first, (size_t)(last - first) * sizeof *row);
-                }
-                else if (step == 2) { /* which the compiler makes vectors of */
-                    for (ptrdiff_t m = first; m < last; m++) {
-                        row[m] = from[begin + m * 2];
+    const room_axis *deep = by->room, *high = deep + 1, *wide = deep + 2;
+    for (ptrdiff_t i = 0; i < deep->phases; i++) {
+        for (ptrdiff_t p = 0; p < deep->extent; p++) {
+            ptrdiff_t plane = p * deep->step + i - deep->padding;
+            for (ptrdiff_t j = 0; plane >= 0 && plane < deep->size && j < high->phases; j++) {
+                REAL *row = room + i * deep->phase_step + p * deep->place_step +
+                            j * high->phase_step;
+                ptrdiff_t line = j - high->padding;
+                for (ptrdiff_t q = 0; q < high->extent && line < high->size; q++) {
+                    if (line >= 0) {
+                        OF(fill_line)(row, x + (plane * high->size + line) * wide->size, wide);
                     }
-                }
-                for (ptrdiff_t m = first; step > 2 && m < last; m++) {
-                    row[m] = from[begin + m * step];
+                    line += high->step;
+                    row += high->place_step;
                 }
             }
         }
@@ -83,14 +96,21 @@ static void
 OF(copy_lines)(REAL *channel, REAL *aside, const pass *by, const ptrdiff_t *sizes, int gathers)
 {
     const course *to = by->to;
+    ptrdiff_t rest = to[0].number * to[1].number * to[2].number; /* from a line on */
+    int is_whole = to[2].number == sizes[2] && to[1].step == 1 && to[0].step == 1 &&
+                   (to[1].number == sizes[1] || to[0].number == 1);
     for (ptrdiff_t p = 0; p < to[0].number; p++) {
-        for (ptrdiff_t q = 0; q < to[1].number; q++) {
-            REAL *line = aside + p * by->room[0].place_step + q * by->room[1].place_step;
+        for (ptrdiff_t q = 0; q < to[1].number; q++, rest -= to[2].number) {
+            REAL *line = aside + p * by->steps[0] + q * by->steps[1];
             REAL *row = channel + to[2].first +
                         ((to[0].first + p * to[0].step) * sizes[1] + to[1].first + q * to[1].step) *
                             sizes[2];
             if (gathers) {
                 memcpy(line, row, (size_t)to[2].number * sizeof *row);
+            }
+            else if (is_whole && to[2].number <= OF(LANES) && rest >= OF(LANES)) {
+                /* What is too much is in the place of the next line. */
+                memcpy(row, line, sizeof(OF(vector)));
             }
             else if (to[2].step == 1) {
                 memcpy(row, line, (size_t)to[2].number * sizeof *row);
@@ -104,8 +124,8 @@ OF(copy_lines)(REAL *channel, REAL *aside, const pass *by, const ptrdiff_t *size
     }
 }
 
-/* Sums of `rows` channels over `vectors` registers of results, which are `pitch` elements apart: set
- * for the first terms, else added. Factors of a term are `rows` numbers. */
+/* Sums of `rows` channels over `vectors` registers of results, which are `pitch` elements apart:
+ * set for the first terms, else added. Factors of a term are `rows` numbers. */
 INLINE void
 OF(sum_tile)(
     int rows, int vectors, REAL *results, ptrdiff_t pitch, const REAL *room,
@@ -176,37 +196,72 @@ OF(sum_rows)(
 #undef TILE
 }
 
-/* What a pass computes of a group's channels, into `aside`, where rows are `between` elements apart
- * and images lie side by side. */
+/* Copy what the rooms of some images have at places, so that a register has no elements that lie
+ * between lines, and set where it is then. Return the number of elements at a place. */
+static ptrdiff_t
+OF(make_dense)(
+    REAL *dense, const REAL *room, ptrdiff_t room_step, ptrdiff_t images, const pass *by,
+    ptrdiff_t *offsets, ptrdiff_t count)
+{
+    const course *to = by->to;
+    ptrdiff_t whole = in_registers(images * by->pitch, OF(LANES)), step = OF(LANES);
+    for (ptrdiff_t k = 0; k < count; k++) {
+        REAL *line = dense + k * whole;
+        for (ptrdiff_t image = 0; image < images; image++) {
+            const REAL *x = room + image * room_step + offsets[k];
+            for (ptrdiff_t p = 0; p < to[0].number; p++) {
+                for (ptrdiff_t q = 0; q < to[1].number; q++, line += to[2].number) {
+                    const REAL *from = x + p * by->room[0].place_step + q * by->room[1].place_step;
+                    /* What is too much is in the place of what comes next. */
+                    for (ptrdiff_t n = 0; n < to[2].number; n += step) {
+                        memcpy(line + n, from + n, sizeof(OF(vector)));
+                    }
+                }
+            }
+        }
+        memset(line, 0, (size_t)(whole - images * by->pitch) * sizeof *line);
+        offsets[k] = k * whole;
+    }
+    return whole;
+}
+
+/* What a pass computes of a group's channels, into `aside`. */
 static void
 OF(sum_pass)(
-    REAL *aside, ptrdiff_t between, const REAL *room, ptrdiff_t images, const REAL *w,
+    REAL *aside, const REAL *room, ptrdiff_t images, const REAL *w,
     ptrdiff_t row_step, ptrdiff_t channel_step, ptrdiff_t rows, ptrdiff_t sources,
-    const pass *by, const image_windows *windows, REAL *factors)
+    const pass *by, const image_windows *windows, some_terms *terms, REAL *factors, REAL *dense)
 {
-    ptrdiff_t offsets[MOST_TERMS], weights[MOST_TERMS], step = OF(LANES), count;
+    ptrdiff_t *offsets = terms->offsets, step = OF(LANES), pitch = by->pitch, count;
+    ptrdiff_t between = by->between, blocks = by->is_dense ? 1 : images;
     for (ptrdiff_t start = 0; start < by->terms; start += count) {
-        count = set_terms(by, windows, start, by->room_size, channel_step, offsets, weights);
+        set_terms(by, windows, start, channel_step, terms);
+        count = terms->count;
         REAL *to = factors;
         for (ptrdiff_t row = 0, some; row < rows; row += some) {
             some = OF(together)(rows - row);
             for (ptrdiff_t k = 0; k < count; k++) {
                 for (ptrdiff_t i = 0; i < some; i++) {
-                    *to++ = row + i < rows ? w[(row + i) * row_step + weights[k]] : 0;
+                    *to++ = row + i < rows ? w[(row + i) * row_step + terms->weights[k]] : 0;
                 }
             }
         }
-        for (ptrdiff_t image = 0; image < images; image++) {
-            const REAL *x = room + image * sources * by->room_size;
-            REAL *y = aside + image * by->pitch;
+        if (by->is_dense) {
+            pitch = OF(make_dense)(
+                dense, room, sources * by->room_size, images, by, offsets, count);
+        }
+        for (ptrdiff_t block = 0; block < blocks; block++) {
+            const REAL *x = by->is_dense ? dense : room + block * sources * by->room_size;
+            REAL *y = aside + block * pitch;
             ptrdiff_t n = 0;
 #define TILE(vectors)                                                                             \
-    for (; n + vectors * step <= by->pitch; n += vectors * step)                                  \
+    for (; n + vectors * step <= pitch; n += vectors * step)                                  \
         OF(sum_rows)(vectors, y + n, between, rows, x + n, offsets, count, factors, start == 0)
             if (rows == 1) {
-                for (; n + LINE_VECTORS * step <= by->pitch; n += LINE_VECTORS * step) {
+                for (; n + LINE_VECTORS * step <= pitch; n += LINE_VECTORS * step) {
                     OF(sum_tile)(
-                        1, LINE_VECTORS, y + n, between, x + n, offsets, count, factors, start == 0);
+                        1, LINE_VECTORS, y + n, between, x + n, offsets, count, factors,
+                        start == 0);
                 }
             }
             TILE(TILE_VECTORS);
@@ -233,8 +288,8 @@ OF(sum_of)(OF(vector) sums)
     return parts[0];
 }
 
-/* Add to the weights of some rows and terms the sums of products of images and of results, which are
- * followed by zeros. */
+/* Add to the weights of some rows and terms the sums of products of images and of results, which
+ * are followed by zeros. */
 INLINE void
 OF(weigh_tile)(
     int rows, REAL *w, ptrdiff_t row_step, const ptrdiff_t *weights, ptrdiff_t most_rows,
@@ -283,21 +338,30 @@ OF(weigh_tile)(
 /* Add to the weights of a group what some images and results have. */
 static void
 OF(weigh_pass)(
-    REAL *w, const REAL *room, const REAL *results, ptrdiff_t between, ptrdiff_t images,
-    const convolution *of, ptrdiff_t places, const pass *by, const image_windows *windows)
+    REAL *w, const REAL *room, REAL *results, ptrdiff_t images, const convolution *of,
+    ptrdiff_t places, const pass *by, const image_windows *windows, some_terms *terms, REAL *dense)
 {
-    ptrdiff_t offsets[MOST_TERMS], weights[MOST_TERMS], row_step = of->depth * places, count;
-    ptrdiff_t room_step = of->depth * by->room_size;
+    ptrdiff_t *offsets = terms->offsets, row_step = of->depth * places, count;
+    ptrdiff_t room_step = of->depth * by->room_size, between = by->between, pitch = by->pitch;
+    ptrdiff_t blocks = by->is_dense ? 1 : images, used = images * pitch;
+    const REAL *x = by->is_dense ? dense : room;
+    for (ptrdiff_t row = 0; by->is_dense && row < of->rows; row++) {
+        memset(results + row * between + used, 0, (size_t)(between - used) * sizeof *results);
+    }
     for (ptrdiff_t start = 0; start < by->terms; start += count) {
-        count = set_terms(by, windows, start, by->room_size, places, offsets, weights);
+        set_terms(by, windows, start, places, terms);
+        count = terms->count;
+        if (by->is_dense) {
+            pitch = OF(make_dense)(dense, room, room_step, images, by, offsets, count);
+        }
         for (ptrdiff_t k = 0; k < count; k += WEIGHT_PLACES) {
             ptrdiff_t rest = count - k;
             for (ptrdiff_t row = 0, some; row < of->rows; row += some) {
                 some = of->rows - row > 1 ? WEIGHT_ROWS : 1;
 #define TILE(count)                                                                               \
     OF(weigh_tile)                                                                                \
-    (count, w + row * row_step, row_step, weights + k, of->rows - row, rest, room, room_step,     \
-     offsets + k, results + row * between, between, images, by->pitch)
+    (count, w + row * row_step, row_step, terms->weights + k, of->rows - row, rest, x,            \
+     room_step, offsets + k, results + row * between, between, blocks, pitch)
                 if (some == 1) {
                     TILE(1);
                 }
@@ -333,7 +397,8 @@ OF(convolve)(
     parts by = parts_of(of, part);
     double aside_size;
     ptrdiff_t size = (ptrdiff_t)elements_of_rooms(of, part, &by, &aside_size);
-    REAL *room = memory, *aside = room + size;
+    REAL *room = memory, *aside = room + size, *factors = aside + (ptrdiff_t)aside_size;
+    REAL *dense = factors + (rows + TILE_ROWS) * MOST_TERMS;
     REAL *targets = part == WEIGHTS ? (REAL *)other : made; /* which weights do not change */
     for (ptrdiff_t start = 0; start < by.count; start += by.band) {
         image_windows band = band_of(&of->windows, &by, start, is_spread);
@@ -342,6 +407,8 @@ OF(convolve)(
             below *= sizes[i];
         }
         pass pass = room_of(&band, is_spread);
+        some_terms terms;
+        int is_any = 0;
         memset(room, 0, (size_t)size * sizeof *room);
         if (part == WEIGHTS) {
             memset(aside, 0, (size_t)aside_size * sizeof *aside);
@@ -354,32 +421,38 @@ OF(convolve)(
             }
             for (ptrdiff_t i = 0; i < images * sources; i++) {
                 ptrdiff_t at = (first + i / sources) * of->groups * sources + group * sources;
-                OF(fill_room)(
-                    room + i * pass.room_size, (const REAL *)one + (at + i % sources) * source, &pass);
+                const REAL *from = (const REAL *)one + (at + i % sources) * source;
+                OF(fill_room)(room + i * pass.room_size, from, &pass);
             }
             for (ptrdiff_t number = 0; number < passes; number++) {
                 ptrdiff_t courses[WINDOW_AXES] = {
                     number / along[2] / along[1], number / along[2] % along[1], number % along[2]};
-                if (!set_course(&pass, &band, courses, sources, OF(LANES))) {
+                if (passes > 1 || block == 0) {
+                    terms.known = -1;
+                    is_any = set_course(
+                        &pass, &band, courses, sources, rows, by.images, OF(LANES));
+                }
+                if (!is_any) {
                     continue;
                 }
-                ptrdiff_t between = by.images * pass.pitch;
                 const REAL *w = (const REAL *)other + group * of->rows * of->depth * places;
                 if (part != WEIGHTS) {
                     OF(sum_pass)(
-                        aside, between, room, images, w, row_step, channel_step, rows, sources,
-                        &pass, &band, aside + (ptrdiff_t)aside_size);
+                        aside, room, images, w, row_step, channel_step, rows, sources, &pass, &band,
+                        &terms, factors, dense);
                 }
                 for (ptrdiff_t i = 0; i < rows * images; i++) {
                     ptrdiff_t row = i % rows, own = i / rows;
+                    ptrdiff_t channel = ((first + own) * of->groups + group) * rows + row;
                     OF(copy_lines)(
-                        targets + (((first + own) * of->groups + group) * rows + row) * target + below,
-                        aside + row * between + own * pass.pitch, &pass, sizes, part == WEIGHTS);
+                        targets + channel * target + below,
+                        aside + row * pass.between + own * pass.pitch, &pass, sizes,
+                        part == WEIGHTS);
                 }
                 if (part == WEIGHTS) {
                     OF(weigh_pass)(
-                        (REAL *)made + group * of->rows * of->depth * places, room, aside, between,
-                        images, of, places, &pass, &band);
+                        (REAL *)made + group * of->rows * of->depth * places, room, aside, images,
+                        of, places, &pass, &band, &terms, dense);
                 }
             }
         }

@@ -202,9 +202,9 @@ are_finite(int precision, PyArrayObject *array)
         PyArray_DATA(array), PyArray_SIZE(array));
 }
 
-/* convolution_direct(results, images, weights, windows, groups): return True; convolution_direct.input
- * writes to zeros (images, results, weights, …), convolution_direct.weight (weights, images, results,
- * …). Zeros between images and results are multiplied by weights, or images: where these are not
+/* convolution_direct(results, images, weights, windows, groups): return True; with zeros to write to,
+ * convolution_direct.input(images, results, weights, …) and convolution_direct.weight(weights, images,
+ * results, …). Zeros between images and results are multiplied by weights, or images: where these are not
  * finite, the result is the reference's. */
 static PyObject *
 convolve(PyObject *const *arguments, int part)
@@ -246,9 +246,10 @@ convolve(PyObject *const *arguments, int part)
         }
         else {
             double work = (double)PyArray_SIZE(made) * (double)PyArray_SIZE(other);
+            const void *first = PyArray_DATA(one), *second = PyArray_DATA(other);
             RELEASED(
                 work, kernels->convolve[precision](
-                          PyArray_DATA(made), PyArray_DATA(one), PyArray_DATA(other), &of, part, room));
+                          PyArray_DATA(made), first, second, &of, part, room));
             PyMem_RawFree(room);
         }
     }
