@@ -145,3 +145,23 @@ def test_what_lies_in_a_format_is_returned_as_it_is(name: str) -> None:
         return x.contiguous(memory_format=memory_format) is x, x.stride()
 
     assert program(dovetail) == program(torch)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_gradients_of_several_uses_meet_in_the_order_of_the_first(
+    count: int, is_reversed: bool
+) -> None:
+    def found(lib: Any) -> Any:
+        x = lib.arange(24.0).reshape(2, 3, 4).requires_grad_()
+        v = x * 1
+        uses = [
+            v.permute(2, 0, 1).contiguous().sin(),
+            v.cos(),
+            v.permute(1, 2, 0).contiguous().exp(),
+        ]
+        given = uses[::-1][:count] if is_reversed else uses[:count]
+        terms = [use.mul(0.5).sum() for use in given]
+        return lib.autograd.grad(sum(terms), v)[0].stride()
+
+    assert found(dovetail) == found(torch)

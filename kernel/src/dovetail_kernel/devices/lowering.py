@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import add
 from typing import Any, NamedTuple
 
 from ..types.dtype import dtype
@@ -95,6 +96,10 @@ class Lowering:
     error_state: (
         tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], Any], Any] | None
     ) = None
+
+    def addition(self) -> Callable[[Any, Any], Any]:
+        """Return what adds two arrays of a shape and dtype, such as gradients that meet."""
+        return add
 
     def may_warn(self, function: Callable[..., object]) -> bool:
         """Return whether a call of `function` needs the quiet error state; what warns in its

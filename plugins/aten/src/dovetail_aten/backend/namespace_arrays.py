@@ -75,6 +75,10 @@ class NamespaceArrays(CoreArrays):
         """Return an elementwise function whose results lie in memory in PyTorch's order."""
         return in_order_of_operands(function, self.xp, self)
 
+    def addition(self) -> Callable[[Any, Any], Any]:
+        """Return what adds two arrays, whose sum lies in memory in PyTorch's order."""
+        return self.in_order(self.needed("add", "addition(self)"))
+
     # -- making arrays -----------------------------------------------------------------------------
 
     def number(self, value: complex, native_dtype: NativeDtype) -> Any:

@@ -151,9 +151,12 @@ class AccumulateGrad(Node):
                         grad = copy_like(grad, self.variable.array)
                     elif grad.base is not None:
                         held = [grad.base]
-                        whole = holders(held, 0) == 1 and held[0].shape == grad.shape
-                        # The base of what as_strided made is of raw bytes.
-                        whole = whole and held[0].dtype == grad.dtype
+                        # The base of what as_strided made is no array, or one of raw bytes.
+                        whole = (
+                            holders(held, 0) == 1
+                            and held[0].__class__ is grad.__class__
+                            and (held[0].shape, held[0].dtype) == (grad.shape, grad.dtype)
+                        )
                         grad = (
                             held[0]
                             if whole and held[0].strides == strides

@@ -20,7 +20,7 @@ from ...graph.accumulate import AccumulateGrad, run_post_accumulate_hooks, watch
 from ...graph.node import EdgeTuple, Metadata, Node
 from ...recording.fused_nodes import split
 from ...sockets import COMPILED_LOOP
-from ..tasks.array_backend_of_task import as_arrays, as_tensors
+from ..tasks.array_backend_of_task import ArraySide, as_arrays, as_tensors
 from ..tasks.graph_root import GRAPH_ROOT
 from ..tasks.graph_task import GraphTask, call_back, call_in_task
 from .evaluate import is_watched, run_leaf, run_node
@@ -89,6 +89,7 @@ def _loop_over_arrays(
     """
     side = task.side
     backend = side.backend
+    add = side.add
     first = grads
     captures = task.captures
     kept = task.kept if task.prunes else None
@@ -133,18 +134,18 @@ def _loop_over_arrays(
                 else grad.shape != metadata[0] or grad.dtype is not metadata[1]
             ):
                 if metadata.__class__ is list:
-                    _gather(node, index, edge, grad, ready, buffers, backend, kernels)
+                    _gather(node, index, edge, grad, ready, buffers, side, kernels)
                     continue
                 grad = conformed(node, index, grad, target, metadata, backend, kernels)
             if target._is_leaf_node:
                 if counts is None:
                     if captures is not None or target.meta.grad is None:
                         held = leaves.get(target)
-                        leaves[target] = grad if held is None else held + grad
+                        leaves[target] = grad if held is None else add(held, grad)
                         continue
                 else:
                     if target in leaves:
-                        grad = leaves.pop(target) + grad
+                        grad = add(leaves.pop(target), grad)
                     if counts[target]:
                         counts[target] -= 1
                         leaves[target] = grad
@@ -163,12 +164,12 @@ def _loop_over_arrays(
                     )  # fmt: skip
                     bring_to_leaf(task, node, index, target, grad)
             elif target is following:
-                arrived = arrived + grad
+                arrived = add(arrived, grad)
             elif target is second:
-                waiting = waiting + grad
+                waiting = add(waiting, grad)
             elif buffers and target in buffers:
                 held = buffers[target]
-                buffers[target] = grad if held is None else held + grad
+                buffers[target] = grad if held is None else add(held, grad)
             elif following is None:
                 following = target
                 arrived = grad
@@ -281,7 +282,7 @@ def _gather(
     grad: Any,
     ready: list[tuple[int, Node]],
     buffers: dict[Node, Any],
-    backend: Backend,
+    side: ArraySide,
     kernels: KernelNamespace,
 ) -> None:
     """Add `grad` to what waits at one output of a node with several."""
@@ -293,9 +294,9 @@ def _gather(
         gathered = buffers[target] = [None] * len(target.input_metadata)
     metadata = cast("list[Metadata]", target.input_metadata)[output_nr]
     if grad.shape != metadata[0] or grad.dtype is not metadata[1]:
-        grad = conformed(node, index, grad, target, metadata, backend, kernels)
+        grad = conformed(node, index, grad, target, metadata, side.backend, kernels)
     present = gathered[output_nr]
-    gathered[output_nr] = grad if present is None else present + grad
+    gathered[output_nr] = grad if present is None else side.add(present, grad)
 
 
 def _pass_leaf(

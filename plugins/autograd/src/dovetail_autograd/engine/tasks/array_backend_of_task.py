@@ -19,6 +19,8 @@ class ArraySide:
 
     Attributes
     ----------
+    add
+        Returns the sum of two gradients.
     array_type
         The class of its arrays.
     error_state
@@ -31,10 +33,20 @@ class ArraySide:
         Makes tensors of its arrays outside inference mode.
     """
 
-    __slots__ = ("array_type", "backend", "error_state", "is_mutable", "mask", "plain", "wrap")
+    __slots__ = (
+        "add",
+        "array_type",
+        "backend",
+        "error_state",
+        "is_mutable",
+        "mask",
+        "plain",
+        "wrap",
+    )
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
+        self.add = backend.arrays.addition()
         self.array_type = backend.arrays.array_types[0]
         self.error_state = backend.arrays.error_state
         self.is_mutable = backend.arrays.mutable_arrays
