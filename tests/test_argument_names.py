@@ -27,8 +27,9 @@ ROUTE_NAMES = frozenset(
     check_inference_write check_inplace check_operand check_overlap check_writes checked
     composite computed computed_native copy_before_write counter dtype_bits dtype_of each
     edge_of edges_of enter_fake error extras fast_path fn for_many general_out_function
-    gradient_edge helper info inside_counter is_column_major kernel kwargs leaf_edge leave_fake
-    lift make_tensor makers mark_inside mark_unknown mark_view mark_views meta native_dtypes
+    gradient_edge helper in_order info inside_counter is_column_major kernel kwargs leaf_edge
+    leave_fake lift make_tensor makers mark_inside mark_unknown mark_view mark_views meta
+    native_dtypes
     next_sequence_nr node note_views number numbers on_backend out_function outer promote quiet
     rebase_history recorded recording_extras reworded refuse_captured refuse_gradient refuse_out
     remember reset_error_state result save_input save_result save_result_tensor set_error_state

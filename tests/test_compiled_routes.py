@@ -137,8 +137,8 @@ def _graph(node: Any, depth: int) -> Any:
 
 
 def _saved(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [type(value), *[_saved(each) for each in value]]
+    if isinstance(value, list | tuple):  # an entry's text gives a first call a list of ints
+        return [_saved(each) for each in value]
     if _is(value):
         return [value.array.shape, _bits(value.array), value._signature]
     if isinstance(value, np.ndarray):

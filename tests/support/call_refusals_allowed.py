@@ -16,7 +16,6 @@ from call_descriptions import (
     REFUSED_NUMBERS,
     call,
     has_complex,
-    has_complex_number,
     has_nothing,
     is_wide,
     is_worded,
@@ -241,13 +240,6 @@ REFUSALS_THAT_DIFFER = [
         ("PyTorch refuses a dtype",),
         lambda each, found: "ComplexHalf" in found.text,
         call("div.Scalar_mode", tensor([1.0], "float16"), 0j, rounding_mode=None),
-    ),
-    Allowance(
-        "a complex order or bound without imaginary part is its real part, or refused, each where "
-        "PyTorch does the other",
-        ("PyTorch raises", "raises"),
-        lambda each, found: has_complex_number(each),
-        call("norm.Scalar", tensor(0.75), 0j),
     ),
     Allowance(
         "over no dimensions logsumexp is the operand; PyTorch refuses most tensors",

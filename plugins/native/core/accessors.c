@@ -216,7 +216,7 @@ read_attribute(const module_state *state, accessor which, PyObject *const *args,
     }
     int is_plain = Py_TYPE(tensor) == state->tensor_type;
     if (!is_plain && (which == ACCESSOR_data || state->overrides_bit == 0 ||
-                      !is_tensor(state, tensor))) {
+                      !PyObject_TypeCheck(tensor, state->tensor_type))) {
         return NULL;
     }
     PyObject *slot = SLOT(tensor, state->tensor_array);

@@ -1,9 +1,6 @@
-"""`NamespaceArrays`: the arrays of a namespace with NumPy's names, as the core and the array
-kernels see them.
-
-Everything has a default in terms of the namespace. A backend overrides what its library does
-otherwise or faster; where a default needs what the namespace has not, the error names the method to
-write.
+"""`NamespaceArrays`: the arrays of a namespace with NumPy's names. A backend overrides what its
+library does otherwise or faster; where a default needs what the namespace lacks, the error names
+the method to write.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from ..backend.devices import ready_backend
 from ..templates.docstrings import document
 from ..templates.python_function import python_schema, result_type, returns_list
 from .compile_on_first_call import complete_choice
+from .excluded_operators import is_left_out
 from .overloads import Overloads, is_decided_by_class
 from .return_types import names_results
 from .signatures import shown_by
@@ -231,7 +232,8 @@ def data_entry(function: Function) -> Function:
 
 
 def entry_by(kind: str, *parts: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator of a function whose calls compiled code makes of `parts`.
+    """Return a decorator of a function whose calls compiled code makes of `parts`; in a build
+    without one of these, of a function that stays as it is.
 
     Parameters
     ----------
@@ -242,6 +244,8 @@ def entry_by(kind: str, *parts: Callable[..., Any]) -> Callable[[Callable[..., A
         returns the functions whose results stay as they are, one that makes instances of a class of
         results, and alias.
     """
+    if any(map(is_left_out, parts)):
+        return lambda function: function
     return lambda function: COMPILED_ENTRY.plug(function, lambda text: [kind, *parts])
 
 

@@ -80,6 +80,11 @@ def _replacement(name: str, message: str) -> Callable[..., Any]:
     return FunctionType(_left_out.__code__, names, name, _left_out.__defaults__)
 
 
+def is_left_out(function: Callable[..., Any]) -> bool:
+    """Return whether `function` stands in place of an operator that the build leaves out."""
+    return getattr(function, "__code__", None) is _left_out.__code__
+
+
 message = "this operator was left out"  # each function has a namespace with its own
 
 
