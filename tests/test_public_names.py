@@ -56,9 +56,9 @@ def test_every_public_name_is_there(package: str) -> None:
 
 @pytest.mark.parametrize("package", STUBBED)
 def test_every_name_of_a_stub_is_there(package: str) -> None:
-    public, submodules, _, elsewhere = read_stub(package)
-    assert import_module(package).__all__ == public
     module = import_module(package)
+    public, submodules, _, elsewhere = read_stub(package)
+    assert module.__all__ == public
     for name in submodules:
         try:
             found = import_module(f"{package}.{name}")
@@ -72,8 +72,9 @@ def test_every_name_of_a_stub_is_there(package: str) -> None:
 
 @pytest.mark.parametrize("package", STUBBED)
 def test_no_name_of_a_stub_is_hidden_by_a_module_that_is_imported_first(package: str) -> None:
+    module = import_module(package)
     names = list(read_stub(package).elsewhere)
-    folders = list(getattr(import_module(package), "__path__", ()))
+    folders = list(getattr(module, "__path__", ()))
     inner = [each.name for each in iter_modules(folders) if each.name in names]
     program = f"""
 import sys
