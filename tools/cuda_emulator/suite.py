@@ -1,9 +1,13 @@
 """Runs the test suites on the emulator: those of the cuda plugin whole, others sampled.
 
-    python tools/cuda_emulator/suite.py [--sample N] [--seed SEED] [--strict] [PYTEST ARGUMENT...]
+    python tools/cuda_emulator/suite.py [OPTION...] [PYTEST ARGUMENT...]
 
-One of N tests that any backend can run (default: 100; 1: all) is chosen by the seed, which is
-printed. With paths among the arguments of pytest, these are run instead (default: all of them).
+--sample N   one of N tests that any backend can run, chosen by the seed (default: 100; 1: all)
+--each       instead, of every function of tests one, with parameters that the seed draws
+--seed SEED  the seed, which is printed
+--strict     in strict mode, see run.py
+
+With paths among the arguments of pytest, these are run (default: all of them, whole).
 """
 
 from __future__ import annotations
@@ -35,14 +39,16 @@ def main(arguments: Sequence[str]) -> int:
     """Run the suites, and return whether one of them failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sample", type=int)
+    parser.add_argument("--each", action="store_true")
     parser.add_argument("--seed", type=int, default=int(time.time()) % 1000)
     parser.add_argument("--strict", action="store_true")
     own, rest = parser.parse_known_args(arguments)
     settings = environment(["--strict"] if own.strict else [])
     paths = [each for each in rest if (ROOT / each.partition("::")[0]).exists()]
-    own.sample = own.sample or (1 if paths else 100)
+    own.sample = own.sample or (1 if paths or own.each else 100)
     part = f"{own.seed % own.sample + 1}/{own.sample}"
     sampled = ["--backend", "cuda", "--tests", part, "--exceptions", EXCEPTIONS]
+    sampled += ["--one-of-each", str(own.seed)] * own.each
     # Tests of any backend expect errors of indices at once.
     blocking = {**settings, "CUDA_LAUNCH_BLOCKING": "1"}
     if paths:

@@ -5,7 +5,9 @@ mode.
 from __future__ import annotations
 
 import os
+import random
 import signal
+from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
@@ -25,11 +27,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("cuda emulator")
     group.addoption("--failures", help="file to which failures are written at once")
+    group.addoption(
+        "--one-of-each", metavar="SEED", help="each function of tests once, with drawn parameters"
+    )
 
 
 def pytest_report_header(config: pytest.Config) -> str:
     """Say how the emulator was made to run."""
     return f"cuda emulator: {os.environ.get('EMULATOR_MODE')}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave one test of each function, where that is asked for."""
+    seed = config.getoption("--one-of-each")
+    if seed is None:
+        return
+    parametrized = defaultdict(list)
+    for item in items:
+        parametrized[item.nodeid.partition("[")[0]].append(item)
+    draw = random.Random(seed)
+    kept = {draw.choice(tests) for tests in parametrized.values()}
+    config.hook.pytest_deselected(items=[each for each in items if each not in kept])
+    items[:] = [each for each in items if each in kept]
 
 
 @pytest.hookimpl(wrapper=True)
