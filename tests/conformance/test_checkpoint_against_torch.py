@@ -542,6 +542,7 @@ def test_checkpoints_in_transforms_give_the_derivatives_of_a_plain_call(name: st
     assert shown(call(dovetail, checkpointed(dovetail), x)) == plain
 
 
+@pytest.mark.cpu_only(reason="it is about the autocast of the cpu")
 @pytest.mark.parametrize("reentrant", [False, True])
 @pytest.mark.parametrize("enabled", [False, True])
 @pytest.mark.parametrize("outside", [False, True])

@@ -13,7 +13,7 @@ import pytest
 
 import dovetail
 from dovetail import nn
-from dovetail.distributions import constraints, kl_divergence, register_kl
+from dovetail.distributions import constraints, kl, kl_divergence, register_kl
 from dovetail.distributions.transforms import Transform
 from dovetail.nn.parallel.scatter_gather import gather, scatter, scatter_kwargs
 
@@ -63,12 +63,16 @@ def test_conditions_on_values_raise_the_message() -> None:
         dovetail._assert_async(dovetail.tensor(False))
 
 
-def test_a_divergence_is_registered_for_a_base_that_is_no_distribution() -> None:
+def test_a_divergence_is_registered_for_a_base_that_is_no_distribution(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Named:
         pass
 
     class Left(dovetail.distributions.Distribution, Named):
         arg_constraints: ClassVar = {}
+
+    monkeypatch.setitem(kl._KL_REGISTRY, (Left, Named), None)  # and takes it out afterwards
 
     @register_kl(Left, Named)
     def divergence(p: Any, q: Any) -> str:
