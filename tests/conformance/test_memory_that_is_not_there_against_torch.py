@@ -71,3 +71,12 @@ def test_a_program_that_runs_out_of_memory_goes_on() -> None:
     (x * 2).sum().backward()
     assert x.grad is not None
     assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("name", ["zeros_like", "ones_like", "empty_like", "rand_like"])
+def test_calls_after_the_first_are_refused_alike(name: str) -> None:
+    function = getattr(dovetail, name)
+    for _ in range(2):
+        function(dovetail.ones(1).expand(4))
+        with pytest.raises(dovetail.OutOfMemoryError, match="can't allocate memory"):
+            function(dovetail.ones(1).expand(MANY), memory_format=dovetail.contiguous_format)

@@ -202,7 +202,11 @@ class LikeFactory:
         if not options and isinstance(like, TensorBase):
             route = self._known.get(like._signature | state())
             if route is not None:
-                made = route(like, *leading, None, None, None, None, memory_format)
+                try:
+                    made = route(like, *leading, None, None, None, None, memory_format)
+                except Exception as error:
+                    shorten_traceback(error)
+                    raise
                 if requires_grad:
                     made.requires_grad = requires_grad
                 result: Any = made
