@@ -137,8 +137,10 @@ def _graph(node: Any, depth: int) -> Any:
 
 
 def _saved(value: Any) -> Any:
-    if isinstance(value, list | tuple):  # an entry's text gives a first call a list of ints
-        return [_saved(each) for each in value]
+    if isinstance(value, list | tuple):
+        # The text of an entry gives its first call a list of ints, and further ones a tuple.
+        are_ints = all([each.__class__ is int for each in value])
+        return ["ints" if are_ints else type(value), *[_saved(each) for each in value]]
     if _is(value):
         return [value.array.shape, _bits(value.array), value._signature]
     if isinstance(value, np.ndarray):

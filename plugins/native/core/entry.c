@@ -27,7 +27,7 @@ typedef struct {
     call_form *form;
     accessor attribute;
     PyObject *choose; /* the function that chooses, or the parts of `by_parts` */
-    parts_call by_parts;
+    parts_call *by_parts;
     remembered *choices;
     int next_choice;
 } Entry;
@@ -252,7 +252,7 @@ choice_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObje
 static int
 become_by_parts(Entry *self, PyObject *description)
 {
-    static const struct { const char *name; Py_ssize_t count; parts_call call; } kinds[] = {
+    static const struct { const char *name; Py_ssize_t count; parts_call *call; } kinds[] = {
         {"read by index", READING_OPERATORS, view_by_index},
         {"write by index", WRITING_OPERATORS, write_by_index},
         {"as subclass", SUBCLASS_OPERATORS, view_as_subclass},

@@ -74,17 +74,13 @@ quietness is_quiet(const module_state *state);
 
 /* A call of an entry, by its parts; NULL without an exception for what the Python function has to
  * say. */
-typedef PyObject *(*parts_call)(const module_state *state, PyObject *parts, PyObject *const *args,
-                                Py_ssize_t given, PyObject *names);
-#define PARTS_CALL(name) \
-    PyObject *name(const module_state *state, PyObject *parts, PyObject *const *args, \
-                   Py_ssize_t given, PyObject *names)
+typedef PyObject *parts_call(const module_state *state, PyObject *parts, PyObject *const *args,
+                             Py_ssize_t given, PyObject *names);
 
 /* basic_index.c. tensor[index] by the operators (select, slice, unsqueeze, alias, index), and
  * tensor[index] = value by these and (fill_.Scalar, fill_.Tensor, copy_). */
 enum { READING_OPERATORS = 5, WRITING_OPERATORS = 8 };
-PARTS_CALL(view_by_index);
-PARTS_CALL(write_by_index);
+parts_call view_by_index, write_by_index;
 
 /* Whether a value is of a class whose instances override nothing, and whose `==` is no operator. */
 static inline int
@@ -130,13 +126,12 @@ PyObject *call_overridden_method(const module_state *state, PyObject *entry, PyO
 /* subclasses.c. tensor.as_subclass(cls) by the operator `alias`, and _make_subclass(cls, data,
  * require_grad) by `detach`. */
 enum { SUBCLASS_OPERATORS = 1 };
-PARTS_CALL(view_as_subclass);
-PARTS_CALL(leaf_of_subclass);
+parts_call view_as_subclass, leaf_of_subclass;
 
 /* subclasses.c. The `__torch_function__` of plain tensors, of the arguments (cls, func, types, args,
  * kwargs). */
 enum { HANDLER_UNWRAPPED, HANDLER_CONVERT, HANDLER_ALIAS, HANDLER_FUNCTIONS, HANDLER_ARGUMENTS = 5 };
-PARTS_CALL(handle_as_plain);
+parts_call handle_as_plain;
 
 /* autocast.c. The call of an operator on tensors that are cast first, by the parts of a kernel of
  * autocast; NULL before anything was called. */
@@ -151,7 +146,7 @@ enum {
     CAST_ELIGIBLE, /* bits of the dtypes that are cast */
     CAST_PARTS,
 };
-PARTS_CALL(call_cast);
+parts_call call_cast;
 
 /* accessors.c. The value; NULL without an exception for what the Python function has to say. */
 PyObject *read_attribute(

@@ -1,5 +1,5 @@
-/* Plain subclasses of Tensor: `as_subclass`, `_make_subclass`, and the `__torch_function__` of plain tensors, by which the
- * results of functions are instances of the class again. */
+/* Plain subclasses of Tensor: `as_subclass`, `_make_subclass`, and the `__torch_function__` of plain
+ * tensors, by which the results of functions are instances of the class again. */
 #include "entry.h"
 #include "slots.h"
 

@@ -1,30 +1,12 @@
 /* Leaves: gradients that become or join `.grad`, as AccumulateGrad.accumulate_array does it. */
 #include "backward.h"
 
-/* The sum of two gradients: a new reference. */
-static PyObject *
-sum_of(const module_state *state, PyObject *one, PyObject *other)
-{
-    PyObject *operands[2] = {one, other};
-    int is_mine;
-    PyObject *sum = ufunc_loop_compute(state->add_loop, operands, 2, NULL, &is_mine);
-    if (is_mine) {
-        return sum;
-    }
-    turned_operands turned;
-    int is_turned = turn_operands(&turned, operands);
-    if (is_turned != 0) {
-        return is_turned < 0 ? NULL
-                             : turn_back(&turned, PyNumber_Add(turned.args[1], turned.args[2]));
-    }
-    return PyNumber_Add(one, other);
-}
-
 int
 add_gradient(const module_state *state, PyObject **sum, PyObject *grad)
 {
     if (*sum != NULL && *sum != Py_None) {
-        PyObject *both = sum_of(state, *sum, grad);
+        PyObject *operands[2] = {*sum, grad};
+        PyObject *both = PyObject_Vectorcall(state->add_loop, operands, 2, NULL);
         Py_DECREF(grad);
         grad = both;
     }

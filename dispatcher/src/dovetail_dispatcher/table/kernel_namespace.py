@@ -64,7 +64,7 @@ class KernelNamespace:
                     else kernel.fn
                 )
                 function = COMPILED_KERNEL.plug(function)
-                if op.kind == "pointwise" and len(op.schema.arguments) > 1:
+                if op.joins_tensors:
                     function = self._backend.arrays.in_order(function)
                 self.__dict__[name] = function
                 return function

@@ -250,6 +250,11 @@ class Operator:
         return f"{self.name}.{self.overload}" if self.overload else self.name
 
     @property
+    def joins_tensors(self) -> bool:
+        """Whether it is elementwise and may be given several tensors."""
+        return self.kind == "pointwise" and len(self.schema.arguments) > 1
+
+    @property
     def handle(self) -> Any:
         """The `OpOverload` that users hold; one per operator."""
         if self._handle is None:

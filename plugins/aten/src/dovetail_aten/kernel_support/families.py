@@ -206,7 +206,9 @@ def _load(
     family_class(family)(xp, capabilities, table).define_in(made)
     for name, kernel in made.kernels.items():
         kernel.fn = in_result_format(name, kernel.fn, xp, capabilities)
-        reference = capabilities.in_order(kernel.fn) if _joins(name) else kernel.fn
+        op = registry.find_qualified(f"aten::{name}")
+        joins = op is not None and op.joins_tensors
+        reference = capabilities.in_order(kernel.fn) if joins else kernel.fn
         if compiled is not None and (fn := compiled(name, reference)) is not reference:
             if getattr(fn, "takes_out", False):
                 kernel.general_out_function = fn
@@ -220,13 +222,6 @@ def _load(
         if compiled is not None:
             function = compiled(name, function)
         table.helpers.resolve(name, capabilities.guard(function, False))
-
-
-def _joins(name: str) -> bool:
-    """Return whether an operator is elementwise and may have several tensors."""
-    base, _, overload = name.partition(".")
-    op = registry.operators.get(f"aten::{base}", {}).get(overload)
-    return op is not None and op.kind == "pointwise" and len(op.schema.arguments) > 1
 
 
 def register_array_kernels(m: Library, table: KernelTable) -> None:

@@ -216,7 +216,7 @@ def in_order_of_operands(kernel: Function, xp: Namespace, capabilities: Capabili
             return kernel(*args, **kwargs)
         shape, order = _order_of(arrays, capabilities)
         if order == tuple(range(len(shape))):
-            return laid_in_order(kernel(*args, **kwargs), arrays, xp, capabilities)
+            return _with_order(kernel(*args, **kwargs), order, xp, capabilities)
         # In turned arrays, the first one is in C order, which libraries of arrays keep.
 
         def turned(each: Any) -> Any:
@@ -262,8 +262,12 @@ def laid_in_order(
     """
     if made.ndim < 2 or _agree(arrays, capabilities):
         return made
-    shape, order = _order_of(arrays, capabilities)
-    if has_order(shape, capabilities.strides(made), order):
+    return _with_order(made, _order_of(arrays, capabilities)[1], xp, capabilities)
+
+
+def _with_order(made: Any, order: Sequence[int], xp: Namespace, capabilities: Capabilities) -> Any:
+    """Return an array, or a copy, whose dimensions lie densely in memory in `order`."""
+    if has_order(made.shape, capabilities.strides(made), order):
         return made
     return _laid_out(made, order, xp, capabilities)
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from dovetail_kernel import Device, MemoryFormat, TensorBase, dtype
 
+from ..kernel_support.geometry.memory_layout import check_memory_format
 from .data.dtype_arguments import as_dtype
 
 
@@ -79,12 +80,7 @@ def conversion_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Conversion:
         if not isinstance(other, TensorBase) or "dtype" in options or "device" in options:
             raise _refusal(args, kwargs)
         options["dtype"], options["device"] = other.dtype, other.device
-    memory_format = options.get("memory_format")
-    if memory_format is not None and not isinstance(memory_format, MemoryFormat):
-        raise TypeError(
-            "to(): argument 'memory_format' must be dovetail.memory_format, not "
-            f"{type(memory_format).__name__}. Give dovetail.contiguous_format or channels_last."
-        )
+    check_memory_format("to", options.get("memory_format"))
     options["dtype"] = as_dtype(options.get("dtype"), "to")
     device = options.get("device")
     options["device"] = device if device is None or device.__class__ is Device else Device(device)

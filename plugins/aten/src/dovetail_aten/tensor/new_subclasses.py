@@ -71,9 +71,8 @@ def make_subclass(
             "_make_subclass(): argument 'data' (position 2) must be Tensor, not "
             f"{type(data).__name__}"
         )
-    if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
-        policies = (dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
-        _check_policies("_make_subclass", *policies)
+    policies = (dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
+    _check_policies("_make_subclass", *policies)
     if device_for_backend_keys is not None:
         raise NotImplementedError(
             "_make_subclass(): the keys of a tensor are those of the backend that has its data. "

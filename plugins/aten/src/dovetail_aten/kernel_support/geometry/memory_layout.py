@@ -157,6 +157,15 @@ def inverse(order: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
+def check_memory_format(function: str, memory_format: object) -> None:
+    """Raise TypeError for what is neither a memory format nor None."""
+    if memory_format is not None and not isinstance(memory_format, MemoryFormat):
+        raise TypeError(
+            f"{function}(): argument 'memory_format' must be dovetail.memory_format, not "
+            f"{type(memory_format).__name__}. Give dovetail.contiguous_format or channels_last."
+        )
+
+
 def is_contiguous(
     tensor: TensorBase, memory_format: MemoryFormat | None = contiguous_format
 ) -> bool:
@@ -170,11 +179,7 @@ def is_contiguous(
     RuntimeError
         For `preserve_format`, which has no order.
     """
-    if memory_format is not None and not isinstance(memory_format, MemoryFormat):
-        raise TypeError(
-            "is_contiguous(): argument 'memory_format' must be dovetail.memory_format, not "
-            f"{type(memory_format).__name__}. Give dovetail.contiguous_format or channels_last."
-        )
+    check_memory_format("is_contiguous", memory_format)
     if memory_format is preserve_format:
         raise RuntimeError(
             "preserve memory format is unsupported by the contiguous operator. Ask for "

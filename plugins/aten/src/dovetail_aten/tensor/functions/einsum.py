@@ -10,8 +10,7 @@ from dovetail_dispatcher import overridable
 
 from ..._generated import functions as aten
 
-_IN_ORDER: Final = "".join([chr(start + n) for start in (65, 97) for n in range(26)])
-"""A to Z, a to z."""
+_IN_ORDER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 @partial(overridable, is_spread=True)
