@@ -32,13 +32,15 @@ def _(lib: Any) -> Any:
 def _(lib: Any) -> Any:
     bits = []
     for dtype in (lib.float16, lib.bfloat16):
-        # Products of integers are exact, in whatever order they are summed.
-        x = lib.arange(96).reshape(2, 6, 8).remainder(13).sub(6).to(dtype)
-        weight = lib.arange(40).reshape(5, 8).remainder(11).sub(5).to(dtype)
-        bias = lib.arange(5).div(7).add(0.3).to(dtype)
+        # Products of integers are exact in single precision, in whatever order they are summed, and
+        # too large for half precision.
+        x = lib.arange(96).mul(37).reshape(2, 6, 8).remainder(127).sub(63).to(dtype)
+        weight = lib.arange(40).mul(29).reshape(5, 8).remainder(113).sub(50).to(dtype)
+        bias = lib.arange(5).mul(7).add(0.3).to(dtype)
         batches = lib.stack([weight.t(), weight.t()])
         results = (
             lib.nn.functional.linear(x[0], weight, bias),
+            lib.nn.functional.linear(x[0].clone(), weight.clone(), bias),
             lib.nn.functional.linear(x, weight, bias),
             lib.addmm(bias, x[0], weight.t()),
             lib.addmm(bias, x[0], weight.t(), beta=0.3, alpha=1.7),

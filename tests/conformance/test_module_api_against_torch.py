@@ -310,3 +310,9 @@ for name in cases(torch):
 @pytest.mark.parametrize("name", programs)
 def test_it_does_the_same(name: str) -> None:
     assert_same(programs[name], words=18, warns=False)
+
+
+def test_modules_warn_of_complex_dtypes() -> None:
+    for lib in (dovetail, torch):
+        with pytest.warns(UserWarning, match="Complex modules are a new feature"):
+            lib.nn.Linear(1, 1).to(lib.complex64)

@@ -111,6 +111,14 @@ def test_writes_that_would_be_recorded_are_refused() -> None:
         y.neg_()
 
 
+def test_values_at_one_index_are_not_written_before_they_are_added_up() -> None:
+    for lib in (dovetail, torch):
+        x = sources(lib)["the same index twice"]
+        with pytest.raises(RuntimeError, match="requires coalesced input"):
+            x.sin_()
+        assert x._values().tolist() == [0.25, -0.5, 0.5]
+
+
 def test_writes_raise_the_version() -> None:
     for lib in (dovetail, torch):
         x = lib.tensor([[0.5, 0.0]]).to_sparse()

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from dovetail_kernel import dtype as DType
 
 from ...kernel_support.checks.product_checks import check_expandable
-from ...kernel_support.family import Family, helper, operator
+from ...kernel_support.family import Family, helper, operator, widened
 from ...typing import Array, Scalar, Shaped
 
 _LETTERS = {
@@ -128,19 +128,8 @@ class MatrixProducts(Family):
             )
         return xp.matmul(a, b)
 
-    def _combined(
-        self, x: Array, beta: Any, a: Array, b: Array, alpha: Any, *, is_summed: bool = False
-    ) -> Any:
-        """Return ``beta * x + alpha * (a @ b)``, rounded once in half precision; a beta of 0 leaves
-        `x` out, NaN included. `is_summed`: the products of batches are summed.
-        """
-        own, wide = a.dtype, self.precision.wide
-        if own in self.precision.halves and x.dtype == own:
-            result = self._combined(wide(x), beta, wide(a), wide(b), alpha, is_summed=is_summed)
-            return self.precision.narrow(result, own)
-        result = self._product(a, b)
-        if is_summed:
-            result = self.xp.sum(result, axis=0, dtype=own)
+    def _combined(self, x: Array, beta: Any, result: Array, alpha: Any) -> Any:
+        """Return ``beta * x + alpha * result``; a beta of 0 leaves `x` out, NaN included."""
         check_added(x, result, self.dtypes)
         for name, factor in (("alpha", alpha), ("beta", beta)):
             if isinstance(factor, float) and result.dtype in self.precision.integral:
@@ -189,22 +178,21 @@ class MatrixProducts(Family):
     @operator("addmm")
     def addmm(self, x: Array, mat1: Any, mat2: Any, *, beta: int = 1, alpha: int = 1) -> Any:
         """Return ``beta * x + alpha * (mat1 @ mat2)``."""
-        check_mm(mat1, mat2, self.dtypes)
-        return self._combined(x, beta, mat1, mat2, alpha)
+        return self._combined(x, beta, self.mm(mat1, mat2), alpha)
 
     @operator("addmv")
-    def addmv(self, x: Array, mat: Any, vec: Any, *, beta: object = 1, alpha: object = 1) -> Any:
+    def addmv(
+        self, x: Array, mat: object, vec: object, *, beta: object = 1, alpha: object = 1
+    ) -> Any:
         """Return ``beta * x + alpha * (mat @ vec)``."""
-        check_mv(mat, vec, self.dtypes)
-        return self._combined(x, beta, mat, vec, alpha)
+        return self._combined(x, beta, self.mv(mat, vec), alpha)
 
     @operator("baddbmm")
     def baddbmm(
         self, x: Array, batch1: Array, batch2: Array, *, beta: object = 1, alpha: object = 1
     ) -> Any:
         """Return ``beta * x + alpha * (batch1 @ batch2)`` for batches of matrices."""
-        check_bmm(batch1, batch2, self.dtypes)
-        return self._combined(x, beta, batch1, batch2, alpha)
+        return self._combined(x, beta, self.bmm(batch1, batch2), alpha)
 
     @operator("addbmm")
     def addbmm(
@@ -212,9 +200,12 @@ class MatrixProducts(Family):
     ) -> Any:
         """Return ``beta * x + alpha * sum(batch1 @ batch2)``, summed over the batches."""
         check_bmm(batch1, batch2, self.dtypes)
-        return self._combined(x, beta, batch1, batch2, alpha, is_summed=True)
+        products = self._product(batch1, batch2)
+        total = self.xp.sum(products, axis=0, dtype=batch1.dtype)
+        return self._combined(x, beta, total, alpha)
 
     @helper("linear")
+    @widened
     def linear(self, input: Any, weight: Any, bias: Any) -> Any:
         """Return ``input @ weight.T + bias``."""
         return self.addmm(bias, input, weight.T)
