@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dovetail_dispatcher.compiled_code import is_in_force
 from fresh_interpreter import printed_by
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -125,7 +124,7 @@ def modules_of_numpy() -> set[str]:
 def test_import_dovetail_leaves_out_of_the_standard_library(
     modules_after_import: set[str], modules_of_numpy: set[str], module: str
 ) -> None:
-    if module == "json" and not is_in_force():
+    if module == "json" and "dovetail_native._core" not in modules_after_import:
         pytest.skip("functions of the text in Python take their docstrings when they are made")
     assert module not in modules_after_import - modules_of_numpy
 
