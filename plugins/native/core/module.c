@@ -21,7 +21,12 @@ make_constants(module_state *state)
 #undef INTERN
     state->bodies = PyDict_New();
     state->names_of_out = Py_BuildValue("(s)", "out");
-    made = made && state->bodies != NULL && state->names_of_out != NULL;
+    state->descriptions = PyList_New(DESCRIPTIONS);
+    for (int i = 0; state->descriptions != NULL && i < DESCRIPTIONS; i++) {
+        PyList_SET_ITEM(state->descriptions, i, Py_NewRef(Py_None));
+    }
+    made = made && state->bodies != NULL && state->names_of_out != NULL &&
+           state->descriptions != NULL;
     return made ? 0 : -1;
 }
 

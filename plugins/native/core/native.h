@@ -85,6 +85,7 @@
     X(PyObject, zero) \
     X(PyObject, one) \
     X(PyObject, names_of_out) \
+    X(PyObject, descriptions) \
     X(PyObject, add_loop) \
     X(PyObject, arrays_of_task) \
     X(PyObject, bring_to_leaf) \
@@ -99,6 +100,8 @@
     X(PyObject, no_array_kernel) \
     X(PyObject, run_on_tensors) \
     X(PyObject, shorten_traceback)
+
+enum { DESCRIPTIONS = 16 }; /* that are kept: nodes.c */
 
 typedef struct {
 #define DECLARE(type, name) type *name;

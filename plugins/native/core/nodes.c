@@ -360,21 +360,54 @@ do_node(const module_state *state, PyObject **registers, const instruction *in)
     return 0;
 }
 
+/* Whether a tuple is a shape. */
+static int
+is_shape(PyObject *sizes, int ndim, const npy_intp *dims)
+{
+    int is_same = PyTuple_GET_SIZE(sizes) == ndim;
+    for (int i = 0; is_same && i < ndim; i++) {
+        is_same = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes, i)) == dims[i];
+    }
+    return is_same;
+}
+
+/* (shape, dtype) of an array of NumPy's. Those of recent nodes are kept, since most nodes describe
+ * what others do, and a graph then has two objects less for each. */
+static PyObject *
+described_array(const module_state *state, PyArrayObject *array)
+{
+    const int ndim = PyArray_NDIM(array);
+    const npy_intp *dims = PyArray_DIMS(array);
+    PyObject *dtype = (PyObject *)PyArray_DESCR(array);
+    size_t place = (uintptr_t)dtype >> 4;
+    for (int i = 0; i < ndim; i++) {
+        place = place * 31 + (size_t)dims[i];
+    }
+    place %= DESCRIPTIONS;
+    PyObject *kept = PyList_GET_ITEM(state->descriptions, place);
+    if (kept != Py_None && PyTuple_GET_ITEM(kept, 1) == dtype &&
+        is_shape(PyTuple_GET_ITEM(kept, 0), ndim, dims)) {
+        return Py_NewRef(kept);
+    }
+    PyObject *shape = PyArray_IntTupleFromIntp(ndim, dims);
+    PyObject *made = shape == NULL ? NULL : PyTuple_Pack(2, shape, dtype);
+    Py_XDECREF(shape);
+    if (made != NULL) {
+        PyList_SetItem(state->descriptions, place, Py_NewRef(made));
+    }
+    return made;
+}
+
 /* (shape, dtype) of an array. */
 static PyObject *
 described(const module_state *state, PyObject *array)
 {
-    PyObject *shape, *dtype;
     if (LIKELY(PyArray_CheckExact(array))) {
-        PyArrayObject *known = (PyArrayObject *)array;
-        shape = PyArray_IntTupleFromIntp(PyArray_NDIM(known), PyArray_DIMS(known));
-        dtype = Py_NewRef((PyObject *)PyArray_DESCR(known));
+        return described_array(state, (PyArrayObject *)array);
     }
-    else {
-        shape = PyObject_GetAttr(array, state->str_shape);
-        dtype = shape == NULL ? NULL : PyObject_GetAttr(array, state->str_dtype);
-    }
-    PyObject *both = shape == NULL || dtype == NULL ? NULL : PyTuple_Pack(2, shape, dtype);
+    PyObject *shape = PyObject_GetAttr(array, state->str_shape);
+    PyObject *dtype = shape == NULL ? NULL : PyObject_GetAttr(array, state->str_dtype);
+    PyObject *both = dtype == NULL ? NULL : PyTuple_Pack(2, shape, dtype);
     Py_XDECREF(shape);
     Py_XDECREF(dtype);
     return both;

@@ -5,6 +5,7 @@ errors and references are the same.
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import random
 import signal
@@ -344,3 +345,14 @@ def test_threads_accumulate_into_one_leaf() -> None:
     for thread in threads:
         thread.join()
     assert x.grad.tolist() == [1.0 + 4 * 200 * 2] * 8
+
+
+def test_a_node_describes_its_own_results_among_many_shapes_and_dtypes() -> None:
+    """More of them than descriptions are kept of, each several times."""
+    sizes = [*itertools.product((0, 1, 2, 3), repeat=2), (), (2,), (2, 1, 2), (2**33, 0)]
+    dtypes = (dovetail.float32, dovetail.float64, dovetail.complex64)
+    for size, dtype in [*itertools.product(sizes, dtypes)] * 2:
+        leaf = dovetail.ones(size, dtype=dtype, requires_grad=True)
+        for made in (leaf * 2, leaf + leaf):
+            (metadata,) = made.grad_fn._input_metadata
+            assert (metadata.shape, metadata.dtype) == (size, dtype)
