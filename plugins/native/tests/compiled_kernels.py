@@ -16,13 +16,16 @@ from dovetail_native import _core
 UNITS = {"f4": 2.0**-23, "f8": 2.0**-52}
 
 
-def kernel(name: str) -> Any:
-    """Return the kernel of an operator on the cpu, which is compiled; skip the test where compiled
-    code is switched off.
-    """
+def skip_uncompiled() -> None:
+    """Skip the test where compiled code is switched off."""
     dovetail.ones(1, device="cpu")
     if not compiled_code.is_in_force():
         pytest.skip("compiled code is switched off")
+
+
+def kernel(name: str) -> Any:
+    """Return the kernel of an operator on the cpu, which is compiled."""
+    skip_uncompiled()
     base, _, overload = name.partition(".")
     found = registry.find(f"aten::{base}", overload).newest(backend_key("Dense", backend("cpu")))
     assert isinstance(found.fn, _core.CompiledKernel)
