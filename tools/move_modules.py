@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from textwrap import wrap
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -29,18 +30,13 @@ _KEPT: Final = re.compile(
     r"^(CHANGELOG\.md|tools/moves\.toml|tests/saved_files/.*|.*/old_places\.py)$"
 )
 
-_TABLE: Final = '''"""Where modules lie that moved; see `dovetail_kernel.forward_old_places`."""
+_TABLE: Final = '''"""Where pickles find what moved modules defined: `forward_old_places`."""
 
 from __future__ import annotations
 
 from typing import Final
 
-MOVED: Final[dict[str, str]] = {}
-"""Modules that plugins were told to import, by their old names."""
-
-FORWARDED: Final[dict[str, str]] = {
-}
-"""Modules that pickles name, by their old names."""
+OLD_PLACES: Final = {}
 '''
 
 
@@ -290,24 +286,24 @@ def _forward_old_places(moves: Moves) -> None:
         for path in ROOT.glob("tests/saved_files/*/names.txt")
         for line in path.read_text().splitlines()
     }
-    new_by_old: dict[str, dict[str, str]] = defaultdict(dict)
-    for old, new in moves.modules.items():
-        new_by_old[old.partition(".")[0]][old.partition(".")[2]] = new.partition(".")[2]
-    for top, names in new_by_old.items():
-        rows = {
-            f'    "{old}": ': f'"{new}",\n' for old, new in names.items() if f"{top}.{old}" in named
-        }
-        folder = _path(top)
-        path = (folder or ROOT) / "old_places.py"
-        if not path.exists():
-            if not rows:
-                continue
-            path.write_text(_TABLE)
-        values = _any_of(names, r'(?<=: ")', r'(?=")')
-        text = values.sub(partial(_of_group, names.__getitem__), path.read_text())
-        before, head, listed = re.split(r"^(FORWARDED\b.* = \{\n)", text, maxsplit=1, flags=re.M)
-        added = [key + value for key, value in rows.items() if key not in listed]
-        path.write_text("".join([before, head, *added, listed]))
+    for top in {old.partition(".")[0] for old in moves.modules}:
+        path = (_path(top) or ROOT) / "old_places.py"
+        text = path.read_text() if path.exists() else _TABLE
+        table = re.search(r"^OLD_PLACES: Final = (\{.*?\})$", text, flags=re.M | re.S)
+        assert table is not None, path
+        places: dict[str, list[str]] = defaultdict(list)
+        for new, old in ast.literal_eval(table[1]).items():
+            full = f"{top}.{new}".rstrip(".")
+            places[moves.modules.get(full, full).partition(".")[2]] += old.split()
+        for old, new in moves.modules.items():
+            if old in named and old.startswith(f"{top}."):
+                places[new.partition(".")[2]].append(old.partition(".")[2])
+        rows = [
+            f'    "{new}": ' + " ".join([f'"{part}"' for part in wrap(" ".join(old), 60)]) + ",\n"
+            for new, old in places.items()
+        ]
+        if rows:
+            path.write_text(text.replace(table[1], "".join(["{\n", *rows, "}"])))
 
 
 def _report(moves: Moves) -> None:

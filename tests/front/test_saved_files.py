@@ -68,8 +68,6 @@ def test_a_file_of_an_earlier_version_loads(kind: str, version: str) -> None:
     assert described(loaded) == described(made(kind))
 
 
-# Tools for backends warn by their old places: programs import them, and pickles hardly ever do.
-@pytest.mark.filterwarnings("ignore:.* has moved:DeprecationWarning")
 @pytest.mark.parametrize("version", _VERSIONS)
 def test_names_of_an_earlier_version_are_found(version: str) -> None:
     lines = (_FOLDER / version / "names.txt").read_text().splitlines()

@@ -5,24 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ..types.dtype import dtype
 from ..types.named_dtype import AskedDtypes
-from ..user_warning import warn_user
 from .allocator import Allocator, DataPtr
 from .lowering import Lowering
 
 if TYPE_CHECKING:
     from ..typing import NativeDtype, ShapedArray
-
-_RENAMED: Final = {
-    "lift": "to_scalar_array",
-    "shown": "as_view",
-    "adopted": "wrap_foreign",
-    "keeps": "owns",
-}
-"""Methods that backends of the last release override, and their names now."""
 
 
 class ArrayBackend(Lowering):
@@ -71,17 +62,6 @@ class ArrayBackend(Lowering):
     several_devices: bool = False
     is_unnumbered: bool = False
     launches_kernels: bool = False
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        for old, new in _RENAMED.items():
-            if old in vars(cls):
-                warn_user(
-                    f"{cls.__module__}.{cls.__qualname__}.{old} is called {new} now. Rename it: "
-                    "the old name is not called after the next minor release.",
-                    DeprecationWarning,
-                )
-                setattr(cls, new, vars(cls)[old])
 
     @cached_property
     def asked_dtypes(self) -> Mapping[dtype, Any]:

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from dovetail_aten import kernel_support as array_kernels
-from dovetail_aten import old_places
 from dovetail_aten._generated.array_kernels import FUNCTIONS, HELPERS, OPERATORS
 from dovetail_aten.families.activations.kernels.rectifiers import Rectifiers
 from dovetail_aten.families.activations.kernels.sigmoids import Sigmoids
@@ -43,7 +42,6 @@ from dovetail_aten.kernel_support import (
     FAMILIES,
     Family,
     KernelTable,
-    array_kernel_table,
     family_class,
 )
 from dovetail_aten.kernel_support.family import helper, operator, widened
@@ -378,11 +376,3 @@ def test_without_scipy_the_operator_and_the_remedy_are_named() -> None:
         "that has it as `scipy_package` of the backend's arrays, or register a kernel of your own "
         "for the operator."
     )
-
-
-def test_a_family_is_found_by_the_name_of_an_earlier_version(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(old_places.FAMILIES, "sums.Scans", FAMILIES[0])
-    with pytest.warns(DeprecationWarning, match=rf"sums\.Scans is {FAMILIES[0]} now"):
-        array_kernel_table(np, ARRAYS, families={"sums.Scans": "elsewhere.Scans"})

@@ -12,7 +12,7 @@ from typing import Any, Final
 from dovetail_dispatcher import Library
 from dovetail_dispatcher.registration import supply_array_kernels
 from dovetail_dispatcher.table import registry
-from dovetail_kernel import parse_dispatch_key, warn_user
+from dovetail_kernel import parse_dispatch_key
 
 from .._generated.array_kernels import FUNCTIONS, HELPERS, OPERATORS
 from ..typing import Namespace
@@ -135,7 +135,7 @@ def array_kernel_table(
     ValueError
         For the place of a family that there is not.
     """
-    places = {_renamed(name): cls for name, cls in (families or {}).items()}
+    places = families or {}
     if unknown := sorted(set(places).difference(FAMILIES)):
         raise ValueError(
             f"families: there is no family {', '.join(unknown)}. Take the names from "
@@ -155,16 +155,6 @@ def array_kernel_table(
     for define in more:
         define(xp, table, capabilities)
     return table
-
-
-def _renamed(name: str) -> str:
-    """Return the name of a family that an earlier version called `name`."""
-    from ..old_places import FAMILIES as OLD
-
-    if name not in OLD:
-        return name
-    warn_user(f"families: {name} is {OLD[name]} now. Write that.", DeprecationWarning)
-    return OLD[name]
 
 
 def expect_family(
