@@ -12,7 +12,7 @@ with _collection_paused():
     import dovetail_aten as _aten
 from dovetail_aten import *  # noqa: F403 - its public names: the operators, Tensor and what makes tensors
 from dovetail_aten.sockets import ARRAY_NAMESPACE as _ARRAY_NAMESPACE
-from dovetail_aten.sockets import TO_SPARSE as _TO_SPARSE
+from dovetail_aten.sockets import SPARSE as _SPARSE
 from dovetail_dispatcher.sockets import CHECKS as _CHECK_LOADERS
 from dovetail_kernel import plugin_manager as _plugin_manager
 
@@ -26,11 +26,7 @@ __version__ = "0.1.0"
 
 _CHECK_LOADERS.add(lambda: _plugin_manager.load_module("testing").op_checks())
 _ARRAY_NAMESPACE.fill(lambda: _import_module("dovetail.array_api"))
-_TO_SPARSE.fill(
-    lambda *args, **kwargs: _import_module("dovetail.sparse.constructors").dense_to_sparse(
-        *args, **kwargs
-    )
-)
+_SPARSE.fill(lambda: _import_module("dovetail.sparse.constructors"))
 
 globals().pop("trace", None)  # the operator's function: that of `inspection` records calls, too
 _of_stub = _attach_stub(__name__)

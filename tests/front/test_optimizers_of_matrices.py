@@ -86,12 +86,3 @@ def test_lbfgs_remembers_no_more_steps_than_asked() -> None:
     state = optimizer.state[x]
     assert len(state["old_dirs"]) == len(state["old_stps"]) == len(state["ro"]) == 3
     assert state["n_iter"] == 24
-
-
-def test_sparse_adam_says_that_there_are_no_sparse_gradients() -> None:
-    parameter = nn.Parameter(dovetail.ones(2))
-    parameter.grad = dovetail.ones(2)
-    optimizer = optim.SparseAdam([parameter])
-    with pytest.raises(RuntimeError, match=r"does not support dense gradients.*Dovetail has no"):
-        optimizer.step()
-    assert parameter.tolist() == [1.0, 1.0]

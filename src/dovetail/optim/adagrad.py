@@ -10,7 +10,8 @@ from dovetail_aten import Tensor
 from .elementwise import ElementwiseOptimizer, decayed, first_step
 from .functional_steps import functional_step
 from .optimizer import Params
-from .options import add_number, add_quotient, option, options_of
+from .options import add_number, add_quotient, number, option, options_of
+from .sparse_adam import with_values
 
 __all__ = ["Adagrad", "adagrad"]
 
@@ -49,6 +50,7 @@ class Adagrad(ElementwiseOptimizer):
         For a negative option.
     """
 
+    _takes_sparse = True
     _later_options: ClassVar[dict[str, Any]] = {
         "foreach": None,
         "maximize": False,
@@ -97,10 +99,20 @@ class Adagrad(ElementwiseOptimizer):
         self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: dict[str, Any]
     ) -> None:
         values["step"] += 1
+        factor = -option(group, "lr") / (1 + (values["step"] - 1) * group["lr_decay"])
+        if gradient.is_sparse:
+            if group["weight_decay"] != 0:
+                raise RuntimeError(
+                    "weight_decay option is not compatible with sparse gradients. Set it to 0."
+                )
+            sparse: Any = gradient.coalesce()
+            values["sum"].add_(sparse * sparse)
+            root = values["sum"].sparse_mask(sparse)._values().sqrt() + group["eps"]
+            parameter.add_(with_values(sparse, sparse._values() / root), alpha=number(factor))
+            return
         gradient = decayed(gradient, parameter, group)
         total = values["sum"].addcmul_(gradient, gradient)
         denominator = add_number(total.sqrt(), group["eps"], group["differentiable"])
-        factor = -option(group, "lr") / (1 + (values["step"] - 1) * group["lr_decay"])
         add_quotient(parameter, gradient, denominator, factor)
 
 

@@ -38,7 +38,7 @@ params, {gradients}
 grad_scale, found_inf
     Must be None: `amp.GradScaler` unscales the gradients before a step.
 has_complex, has_sparse_grad
-    Accepted and ignored: gradients are dense, and the parameters have their dtypes.
+    Accepted and ignored: gradients and parameters have their layouts and dtypes.
 {options}
     The options of `{kind}`.
 

@@ -49,6 +49,8 @@ class LBFGS(Optimizer):
         For a negative rate, or several groups.
     """
 
+    _takes_sparse = True
+
     def __init__(
         self,
         params: Params,
@@ -157,16 +159,17 @@ class LBFGS(Optimizer):
     @no_grad()
     def _try_parameters(self) -> None:
         """Raise for a parameter that a step cannot be added to, before any is changed."""
-        for parameter, gradient in may_be_refused(self._params):
-            parameter.detach().clone().add_(gradient.reshape(parameter.shape))
+        for parameter, gradient in may_be_refused(self._params, self):
+            parameter.detach().clone().add_(gradient.to_dense().reshape(parameter.shape))
             parameter.copy_(parameter)
 
     def _flat_gradient(self) -> Tensor:
-        pieces: list[Any] = [
+        given: list[Any] = self._params
+        pieces = [
             aten.zeros(each.numel(), dtype=each.dtype, device=each.device)
             if each.grad is None
-            else each.grad
-            for each in self._params
+            else each.grad.to_dense()
+            for each in given
         ]
         return aten.cat([_real(each).reshape(-1) for each in pieces])
 

@@ -80,6 +80,7 @@ class Optimizer(OptimizerHooks):
     """Options that were added later: a state from before has not got them."""
     _numbers: tuple[str, ...] = ()
     """Entries of the state that are tensors of one number; older state dicts have numbers."""
+    _takes_sparse = False  # gradients
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -247,7 +248,7 @@ class Optimizer(OptimizerHooks):
             with enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            for parameter, gradient in may_be_refused(group["params"]):
+            for parameter, gradient in may_be_refused(group["params"], self):
                 self._try_step(parameter, gradient, group, update.__name__)
         with enable_grad() if self.defaults.get("differentiable") else no_grad():
             for group in self.param_groups:

@@ -223,9 +223,14 @@ def mix_square(mean: Tensor, value: Tensor, decay: Any) -> None:
         mean.mul_(decay).addcmul_(value, value, value=1 - decay)
 
 
-def may_be_refused(parameters: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
+def may_be_refused(parameters: Sequence[Tensor], optimizer: Any) -> list[tuple[Tensor, Tensor]]:
     """Return the parameters whose gradients a rule may refuse, with these: a gradient is sparse or
     of another kind than its parameter, or the parameter cannot be written.
+
+    Raises
+    ------
+    RuntimeError
+        For a sparse gradient that the rule has no step for.
     """
     pairs: list[tuple[Tensor, Tensor]] = []
     for parameter in parameters:
@@ -237,6 +242,11 @@ def may_be_refused(parameters: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
             alike = own.dtype is other.dtype and own.shape == other.shape and own.flags.writeable
         except AttributeError:  # not NumPy's
             alike = _are_alike(parameter, gradient)
+        if gradient.is_sparse and not optimizer._takes_sparse:
+            raise RuntimeError(
+                f"{type(optimizer).__name__.removesuffix('W')} does not support sparse gradients, "
+                "please consider SparseAdam instead"
+            )
         if alike and not gradient.is_sparse:
             continue
         pairs.append((parameter, gradient))

@@ -54,6 +54,7 @@ class SGD(ElementwiseOptimizer):
     _splits_complex = False
     _fewest = 16
     _fused_rule = "sgd"
+    _takes_sparse = True
     _later_options: ClassVar[dict[str, Any]] = {
         "nesterov": False,
         "maximize": False,

@@ -1,12 +1,15 @@
-"""`SparseAdam`, a name without function: Dovetail has no sparse gradients."""
+"""Adam for sparse gradients."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+import dovetail_aten as aten
 from dovetail_aten import Tensor
 
+from ..sparse.constructors import sparse_coo_tensor
 from .optimizer import Optimizer, Params
 from .options import check_betas, check_rate, number
 
@@ -14,7 +17,8 @@ __all__ = ["SparseAdam"]
 
 
 class SparseAdam(Optimizer):
-    """Adam for sparse gradients. Dovetail's gradients are dense, so `step` raises an error.
+    """Adam for sparse gradients: only the elements that a gradient stores change, and so do their
+    running means.
 
     Parameters
     ----------
@@ -32,8 +36,10 @@ class SparseAdam(Optimizer):
     Raises
     ------
     ValueError
-        For an option out of range, or complex parameters.
+        For an option out of range, or sparse or complex parameters.
     """
+
+    _takes_sparse = True
 
     def __init__(
         self,
@@ -50,20 +56,55 @@ class SparseAdam(Optimizer):
             raise ValueError(f"Invalid epsilon value: {eps}. It must be positive.")
         check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
-        for place_of_group, group in enumerate(self.param_groups):
-            places = [place for place, each in enumerate(group["params"]) if each.is_complex()]
+        kinds = {
+            "Sparse": "requires dense parameter tensors",
+            "Complex": "does not support complex parameters",
+        }
+        for kind, rule in kinds.items():
+            places = [
+                [number_of_group, place]
+                for number_of_group, group in enumerate(self.param_groups)
+                for place, each in enumerate(group["params"])
+                if (each.is_sparse if kind == "Sparse" else each.is_complex())
+            ]
             if places:
-                raise ValueError(
-                    f"SparseAdam does not support complex parameters: {places} of group "
-                    f"{place_of_group} are. Use Adam."
-                )
+                raise ValueError(f"{kind} params at indices {places}: SparseAdam {rule}. Use Adam.")
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         return self._step_groups(closure, self._step_group)
 
     def _step_group(self, group: dict[str, Any]) -> None:
-        if any([parameter.grad is not None for parameter in group["params"]]):
+        rate, (beta1, beta2) = number(group["lr"]), map(number, group["betas"])
+        given = [each for each in group["params"] if each.grad is not None]
+        if not all([each.grad.is_sparse for each in given]):
             raise RuntimeError(
-                "SparseAdam does not support dense gradients, please consider Adam instead. "
-                "Dovetail has no sparse ones."
+                "SparseAdam does not support dense gradients, please consider Adam instead"
             )
+        for parameter in given:
+            state, gradient = self.state[parameter], parameter.grad.coalesce()
+            if not state:
+                state["step"] = 0
+                state["exp_avg"] = aten.zeros_like(parameter)
+                state["exp_avg_sq"] = aten.zeros_like(parameter)
+            state["step"] += 1
+            values = -gradient._values() if group["maximize"] else gradient._values()
+            if not values.numel():
+                continue
+            mean = _moved(state["exp_avg"], gradient, values, 1 - beta1)
+            square = _moved(state["exp_avg_sq"], gradient, values.square(), 1 - beta2)
+            correction = math.sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
+            update = mean.div_(square.sqrt_().add_(group["eps"])).mul_(-rate * correction)
+            parameter.add_(with_values(gradient, update))
+
+
+def with_values(sparse: Any, values: Tensor) -> Tensor:
+    """Return a sparse tensor of the same indices."""
+    return sparse_coo_tensor(sparse._indices(), values, tuple(sparse.shape), is_coalesced=True)
+
+
+def _moved(mean: Any, gradient: Any, values: Any, share: float) -> Any:
+    """Move a running mean towards values at the indices of a gradient, and return it there."""
+    held = mean.sparse_mask(gradient)._values()
+    change = (values - held).mul_(share)
+    mean.add_(with_values(gradient, change))
+    return change.add_(held)

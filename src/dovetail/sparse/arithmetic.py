@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_kernel import promote_types, sparse_coo, sparse_csc, sparse_csr
+from dovetail_kernel import can_cast, promote_types, sparse_coo, sparse_csc, sparse_csr
 
-from .conversions import converted, in_layout, summed
+from .conversions import converted, in_layout, summed, written
 from .coordinate_tensor import CoordinateTensor, handles, make, refusal, values_at
 
 _tensor: Any = Tensor
@@ -94,6 +95,38 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Return the difference of two sparse tensors, or of a strided and a sparse one."""
     return add(input, other, alpha=-alpha)
+
+
+def _in_place(function: Any, self: Any, other: Any, **options: Any) -> Any:
+    """Let a sparse tensor hold the result of a function, or add a sparse tensor to a strided one:
+    only to the elements that it stores.
+    """
+    if isinstance(self, CoordinateTensor):
+        return written(self, function(self, other, **options))
+    if function is not add:
+        return getattr(self, f"{function.__name__}_")(other.to_dense(), **options)
+    if self.shape != other.shape:
+        raise RuntimeError(
+            f"add: expected 'self' and 'other' to have same size, but self has size "
+            f"{list(self.shape)} while other has size {list(other.shape)}"
+        )
+    values = other._elements * options.get("alpha", 1)
+    places = other._coordinates.unbind(0)
+    if not can_cast(promote_types(values.dtype, self.dtype), self.dtype):
+        raise RuntimeError(
+            f"Can't convert result type {values.dtype.scalar_name} to output "
+            f"{self.dtype.scalar_name} in add operation. Convert it."
+        )
+    values = values.to(self.dtype)
+    if len(places) == 1:
+        return self.index_add_(0, places[0], values)
+    return self.index_put_(places, values, accumulate=True)
+
+
+for _function in (add, sub, mul, div, floor_divide):
+    handles(getattr(_tensor, f"{_function.__name__}_"), compressed=True)(
+        partial(_in_place, _function)
+    )
 
 
 @handles(aten.pow, compressed=True)

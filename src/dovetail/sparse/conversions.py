@@ -8,10 +8,12 @@ from typing import Any, NoReturn
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_autograd import enable_grad
+from dovetail_autograd import enable_grad, is_grad_enabled
 from dovetail_autograd import grad as grad_of
 from dovetail_kernel import (
     Layout,
+    bump_version,
+    can_cast,
     complex64,
     get_default_dtype,
     int64,
@@ -32,16 +34,6 @@ from .coordinate_tensor import (
 )
 
 _tensor: Any = Tensor
-
-
-@handles(_tensor.layout.__get__, compressed=True)
-def _layout(self: CoordinateTensor) -> Layout:
-    return self._form
-
-
-@handles(_tensor.is_sparse.__get__, compressed=True)
-def _is_sparse(self: CoordinateTensor) -> bool:
-    return self._form is sparse_coo
 
 
 @handles(_tensor.is_sparse_csr.__get__, compressed=True)
@@ -173,6 +165,33 @@ def converted(self: CoordinateTensor, values: Tensor) -> CoordinateTensor:
     if values.device != indices.device:
         indices = indices.to(values.device)
     return make(indices, values, self.shape, unique=self._unique, layout=self._form)
+
+
+def written(target: object, made: CoordinateTensor) -> Any:
+    """Let a sparse tensor hold the indices and values of another one, in its own dtype."""
+    if not isinstance(target, CoordinateTensor) or target._form is not made._form:
+        raise RuntimeError(
+            "Expected self.is_sparse() && result.is_sparse() to be true, but got false. Give out= "
+            "a sparse tensor of the same layout."
+        )
+    if is_grad_enabled() and target.requires_grad and target.is_leaf:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation. Take a "
+            "new tensor."
+        )
+    if is_grad_enabled() and (target.requires_grad or made.requires_grad):
+        raise refusal("a write that is recorded")
+    if not can_cast(made.dtype, target.dtype):
+        raise RuntimeError(
+            f"result type {made.dtype.scalar_name} can't be cast to the desired output type "
+            f"{target.dtype.scalar_name}. Convert the tensor first."
+        )
+    if tuple(made.shape) != tuple(target.shape):
+        raise refusal(f"a result of shape {list(made.shape)} in a tensor of another shape")
+    target._coordinates, target._unique = made._coordinates, made._unique
+    target._elements = made._elements.detach().to(target.dtype)
+    bump_version(target)
+    return target
 
 
 def _note_conversions() -> None:

@@ -76,16 +76,31 @@ class CoordinateTensor(Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Return what the table has for `func`, or refuse."""
+        """Return what the table has for `func`, or for the function of an operator, which autograd
+        calls; else refuse.
+        """
         implementation = cls._table.get(func)
         if implementation is None:
-            raise refusal(overridden_name(func))
+            name = getattr(func, "_opname", "")
+            known = [getattr(place, name, None) for place in (aten, Tensor)]
+            implementation = cls._table.get(known[0]) or cls._table.get(known[1])
+            if implementation is None:
+                raise refusal(overridden_name(func))
+            if name == "add" and isinstance(args[0], CoordinateTensor):
+                args = (args[1], args[0], *args[2:])  # of gradients what came last, or is strided
         return implementation(*args, **(kwargs or {}))
 
-    @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Refuse: what reaches the backends was composed of strided tensors."""
-        raise refusal(overridden_name(func))
+    __torch_dispatch__ = __torch_function__
+
+    @property
+    def layout(self) -> Layout:
+        """Memory layout."""
+        return self._form
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the tensor is in coordinate form."""
+        return self._form is sparse_coo
 
     def _indices(self) -> Tensor:
         """Return the indices, ``(sparse dimensions, nnz)``, also while some occur twice."""

@@ -8,10 +8,10 @@ from typing import Any, Final
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import is_grad_enabled
-from dovetail_kernel import bump_version, can_cast, sparse_coo
+from dovetail_kernel import sparse_coo
 
 from .arithmetic import transpose, zeros_like
-from .conversions import converted, summed
+from .conversions import converted, summed, written
 from .coordinate_tensor import CoordinateTensor, handles, refusal
 
 _tensor: Any = Tensor
@@ -37,46 +37,19 @@ def _note(name: str, is_linear: bool) -> None:
     ) -> Any:
         kept = input if is_linear else summed(input)
         made = converted(kept, function(kept._elements, *args, **kwargs))
-        return made if out is None else _written(out, made)
+        return made if out is None else written(out, made)
 
     def in_place(self: CoordinateTensor, *args: object, **kwargs: object) -> Any:
         if not is_linear and self._form is sparse_coo and not self._unique:
             raise RuntimeError(f"{name}_ requires coalesced input. Call coalesce() first.")
         values = self._elements.clone() if is_grad_enabled() else self._elements.detach().clone()
-        return _written(self, converted(self, getattr(values, f"{name}_")(*args, **kwargs)))
+        return written(self, converted(self, getattr(values, f"{name}_")(*args, **kwargs)))
 
     known = [getattr(aten, name, None), getattr(_tensor, name, None)]
     plain = [each.__get__ if isinstance(each, property) else each for each in known]
     handles(*[each for each in plain if each is not None], compressed=True)(pointwise)
-    if (written := getattr(_tensor, f"{name}_", None)) is not None:
-        handles(written, compressed=True)(in_place)
-
-
-def _written(target: object, made: CoordinateTensor) -> Any:
-    """Let a sparse tensor hold the indices and values of another one, in its own dtype."""
-    if not isinstance(target, CoordinateTensor) or target._form is not made._form:
-        raise RuntimeError(
-            "Expected self.is_sparse() && result.is_sparse() to be true, but got false. Give out= "
-            "a sparse tensor of the same layout."
-        )
-    if is_grad_enabled() and target.requires_grad and target.is_leaf:
-        raise RuntimeError(
-            "a leaf Variable that requires grad is being used in an in-place operation. Take a "
-            "new tensor."
-        )
-    if is_grad_enabled() and (target.requires_grad or made.requires_grad):
-        raise refusal("a write that is recorded")
-    if not can_cast(made.dtype, target.dtype):
-        raise RuntimeError(
-            f"result type {made.dtype.scalar_name} can't be cast to the desired output type "
-            f"{target.dtype.scalar_name}. Convert the tensor first."
-        )
-    if tuple(made.shape) != tuple(target.shape):
-        raise refusal(f"a result of shape {list(made.shape)} in a tensor of another shape")
-    target._coordinates, target._unique = made._coordinates, made._unique
-    target._elements = made._elements.detach().to(target.dtype)
-    bump_version(target)
-    return target
+    if (changing := getattr(_tensor, f"{name}_", None)) is not None:
+        handles(changing, compressed=True)(in_place)
 
 
 for _name in (*_NAMES, *_LINEAR):
@@ -86,7 +59,7 @@ for _name in (*_NAMES, *_LINEAR):
 @handles(_tensor.zero_, compressed=True)
 def _zero(self: CoordinateTensor) -> Any:
     """Forget all elements."""
-    _written(self, zeros_like(self))
+    written(self, zeros_like(self))
     self._unique = True
     return self
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
         def __call__(self) -> Any:
             """Return the namespace of functions of the Array API."""
 
-    class SparseFunction(Protocol):
-        def __call__(self, dense: Any, /, *args: Any, **kwargs: Any) -> Any:
-            """Return the elements of a tensor that are not zero, as `Tensor.to_sparse` does."""
+    class SparseModule(Protocol):
+        def __call__(self) -> Any:
+            """Return the module that makes sparse tensors, of strided ones or of their parts."""
 
     class PrecisionListener(Protocol):
         def __call__(self, allowed: bool, /) -> None:
@@ -36,8 +36,8 @@ ARRAY_NAMESPACE: Final[Socket[NamespaceFunction | None]] = Socket(
 )
 """Called by ``Tensor.__array_namespace__``."""
 
-TO_SPARSE: Final[Socket[SparseFunction | None]] = Socket("dovetail", "when it is imported", None)
-"""Called by `Tensor.to_sparse`."""
+SPARSE: Final[Socket[SparseModule | None]] = Socket("dovetail", "when it is imported", None)
+"""Called by `Tensor.to_sparse`, and for sparse gradients."""
 
 MATMUL_PRECISION: Final[SharedSocket[PrecisionListener]] = SharedSocket(
     ("dovetail_cuda",), "when the backend is loaded"

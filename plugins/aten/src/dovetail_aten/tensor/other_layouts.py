@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from dovetail_kernel import sparse_csc, sparse_csr
 
 from ..calling.signatures import shown_as
-from ..sockets import TO_SPARSE
+from ..sockets import SPARSE
 from .legacy_methods import LegacyMethods
 
 
@@ -156,8 +156,8 @@ def _no_sparse(method: str) -> NotImplementedError:
 
 
 def _front_end() -> Any:
-    if TO_SPARSE.plug is None:
+    if SPARSE.plug is None:
         raise NotImplementedError(
             "to_sparse(): sparse tensors belong to the front end. Import dovetail."
         )
-    return TO_SPARSE.plug
+    return SPARSE.plug().dense_to_sparse

@@ -175,6 +175,8 @@ class AccumulateGrad(Node):
                 tensor._meta = None
             elif present._signature == self.plain_signature:
                 add_in_place(present, grad, self.is_mutable)
+            elif present.is_sparse:
+                meta.grad = engine_ops.add(present, self.wrap(grad))
             else:
                 engine_ops.add_(present, self.wrap(grad))
 
@@ -228,7 +230,7 @@ class AccumulateGrad(Node):
             if engine_ops.needs_dispatch(grad):
                 return engine_ops.copy_in_layout(grad, variable, _is_dense(variable.array))
             return wrap(copy_like(grad.array, variable.array), grad._backend)
-        if recording:
+        if recording or (present.is_sparse and not grad.is_sparse):
             return engine_ops.add(present, grad)
         if present._signature == self.plain_signature and not engine_ops.needs_dispatch(grad):
             add_in_place(present, grad.array, self.is_mutable)

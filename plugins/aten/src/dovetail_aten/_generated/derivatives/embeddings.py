@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
+from dovetail_aten.families.embeddings.formulas import (embedding_sparse_backward)
 from dovetail_aten.families.indexing.formulas import (embedding_dense_double_backward)
 
 FORMULAS = formulas_of_module((
-    Row('aten::embedding', 'EmbeddingBackward0', ('weight',), 'embeddings/derivatives.yaml:3', (Saved('weight_sym_argsize_0', 'value', expression='weight.array.shape[0]'), Saved('indices', 'input'), Saved('padding_idx', 'value'), Saved('scale_grad_by_freq', 'value')), (
-        Gradient('weight', 'k.embedding_dense_backward(grad, indices, node._weight_sym_argsize_0, node._padding_idx, node._scale_grad_by_freq)', 'indices'),), (
+    Row('aten::embedding', 'EmbeddingBackward0', ('weight',), 'embeddings/derivatives.yaml:3', (Saved('weight_sym_argsize_0', 'value', expression='weight.array.shape[0]'), Saved('indices', 'input'), Saved('padding_idx', 'value'), Saved('scale_grad_by_freq', 'value'), Saved('sparse', 'value')), (
+        Gradient('weight', 'embedding_sparse_backward(k, grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq) if node._sparse else k.embedding_dense_backward(grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq)', 'indices weight_sym_argsize_0 padding_idx scale_grad_by_freq'),), (
         Tangent(0, 'expression', 'k.embedding(weight_t, indices, padding_idx)', 'indices padding_idx weight_t'),), bodies='arrays'),
     Row('aten::embedding_dense_backward', 'EmbeddingDenseBackwardBackward0', ('grad_output',), 'embeddings/derivatives.yaml:8', (Saved('indices', 'input'), Saved('padding_idx', 'value'), Saved('scale_grad_by_freq', 'value')), (
         Gradient('grad_output', 'embedding_dense_double_backward(k, grad, indices, node._padding_idx, node._scale_grad_by_freq)', 'indices'),), (
