@@ -12,7 +12,6 @@ from dovetail_kernel import state
 from dovetail_kernel.keys import NOT_PLAIN
 from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
-from ....composites.reshaping import reshape
 from ....typing import Tensor
 
 _SEEN: Final = NOT_PLAIN | WRAPPED_BIT
@@ -76,7 +75,7 @@ def _folded(self: Any, other: Tensor) -> Any:
     vector.
     """
     *batch, inner = self.array.shape
-    rows = reshape(self, (math.prod(batch), inner))
+    rows = F.reshape(self, (math.prod(batch), inner))
     if other.ndim == 1:
         return F._unsafe_view(F.mv(rows, other), tuple(batch))
     return F._unsafe_view(F.mm(rows, other), (*batch, other.array.shape[1]))
@@ -103,8 +102,8 @@ def _batched(self: Any, other: Tensor) -> Any:
     *second, depth, columns = right.array.shape
     batch = tuple(first) if first == second else _broadcast(first, second)
     count = math.prod(batch)
-    stack = reshape(F.expand(left, (*batch, rows, inner)), (count, rows, inner))
-    others = reshape(F.expand(right, (*batch, depth, columns)), (count, depth, columns))
+    stack = F.reshape(F.expand(left, (*batch, rows, inner)), (count, rows, inner))
+    others = F.reshape(F.expand(right, (*batch, depth, columns)), (count, depth, columns))
     kept = (*batch, *(() if self.ndim == 1 else (rows,)), *(() if other.ndim == 1 else (columns,)))
     return F._unsafe_view(F.bmm(stack, others), kept)
 
@@ -116,7 +115,7 @@ def _of_one_batch(self: Any, other: Any) -> Any:
         return F.bmm(self, other)
     depth, columns = other.array.shape[-2:]
     count = math.prod(batch)
-    sides = reshape(self, (count, rows, inner)), reshape(other, (count, depth, columns))
+    sides = F.reshape(self, (count, rows, inner)), F.reshape(other, (count, depth, columns))
     return F._unsafe_view(F.bmm(*sides), (*batch, rows, columns))
 
 
