@@ -186,11 +186,9 @@ class _InverseTransform(Transform):
         return -self._inv.log_abs_det_jacobian(y, x)
 
     def forward_shape(self, shape: object) -> Any:
-        """Return the shape of the result."""
         return self._inv.inverse_shape(shape)
 
     def inverse_shape(self, shape: object) -> Any:
-        """Return the shape of the argument."""
         return self._inv.forward_shape(shape)
 
 
@@ -256,7 +254,6 @@ class ComposeTransform(Transform):
         return inverse
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same transform with another cache size."""
         return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size)
 
     def __call__(self, x: Any) -> Any:
@@ -280,13 +277,11 @@ class ComposeTransform(Transform):
         return total  # type: ignore[return-value]
 
     def forward_shape(self, shape: object) -> Any:
-        """Return the shape of the result."""
         for part in self.parts:
             shape = part.forward_shape(shape)
         return shape
 
     def inverse_shape(self, shape: object) -> Any:
-        """Return the shape of the argument."""
         for part in reversed(self.parts):
             shape = part.inverse_shape(shape)
         return shape

@@ -57,26 +57,21 @@ class Beta(ExponentialFamily):
 
     @property
     def mode(self) -> Tensor:
-        """The most probable value."""
         return self._dirichlet.mode[..., 0]
 
     @property
     def variance(self) -> Tensor:
-        """The variance."""
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples that are differentiable functions of the parameters."""
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         return self._dirichlet.log_prob(aten.stack([value, 1.0 - value], -1))
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return self._dirichlet.entropy()
 
     @property

@@ -66,13 +66,11 @@ class Binomial(Chances):
 
     @no_grad()
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples."""
         shape = self._extended_shape(sample_shape)
         return aten.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability."""
         count, logits = self.total_count, self.logits
         chosen = aten.lgamma(count + 1) - aten.lgamma(value + 1) - aten.lgamma(count - value + 1)
         # log(1 + exp(logits)), without overflow

@@ -81,19 +81,16 @@ class Categorical(OneOfTwo):
 
     @no_grad()
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples."""
         rows = self.probs.reshape(-1, self._num_events)
         drawn = aten.multinomial(rows, Size(sample_shape).numel(), True).T
         return drawn.reshape(self._extended_shape(sample_shape))
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability."""
         value, logits = aten.broadcast_tensors([value.long().unsqueeze(-1), self.logits])
         return logits.gather(-1, value[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         logits = self.logits.clamp(min=finfo(self.logits.dtype).min)
         return -(logits * self.probs).sum(-1)
 

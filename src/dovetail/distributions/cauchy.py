@@ -43,17 +43,14 @@ class Cauchy(Distribution):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         z = (value - self.loc) / self.scale
         return -(pi * self.scale).log() - (z**2).log1p()
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of values up to `value`."""
         return aten.atan((value - self.loc) / self.scale) / pi + 0.5
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return the quantile of a probability."""
         return aten.tan(pi * (value - 0.5)) * self.scale + self.loc
 
     def entropy(self) -> Tensor:

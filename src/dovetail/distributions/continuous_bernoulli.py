@@ -79,7 +79,6 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
 
     @property
     def mean(self) -> Tensor:
-        """The mean."""
         away = self._away()
         found = away / (2.0 * away - 1.0) + 1.0 / (aten.log1p(-away) - aten.log(away))
         x = self.probs - 0.5
@@ -88,7 +87,6 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
 
     @property
     def variance(self) -> Tensor:
-        """The variance."""
         away = self._away()
         found = away * (away - 1.0) / (1.0 - 2.0 * away) ** 2
         found = found + 1.0 / (aten.log1p(-away) - aten.log(away)) ** 2
@@ -108,12 +106,10 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
 
     @no_grad()
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples without gradients."""
         return self.rsample(sample_shape)
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         logits, value = broadcast_all(self.logits, value)
         return (
             -binary_cross_entropy_with_logits(logits, value, reduction="none")
@@ -122,7 +118,6 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of values up to `value`."""
         away = self._away()
         found = aten.pow(away, value) * aten.pow(1.0 - away, 1.0 - value) + away - 1.0
         found = aten.where(self._stable(), found / (2.0 * away - 1.0), value)
@@ -130,13 +125,11 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
         return aten.where(aten.ge(value, 1.0), aten.ones_like(found), found)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return the quantile of a probability."""
         away = self._away()
         found = aten.log1p(-away + value * (2.0 * away - 1.0)) - aten.log1p(-away)
         return aten.where(self._stable(), found / (aten.log(away) - aten.log1p(-away)), value)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         failure = aten.log1p(-self.probs)
         odds = aten.log(self.probs) - failure
         return -self.mean * odds - self._cont_bern_log_norm() - failure

@@ -54,13 +54,11 @@ class Dirichlet(ExponentialFamily):
         return self.concentration * rest / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples that are differentiable functions of the parameters."""
         weights = self.concentration.expand(self._extended_shape(sample_shape))
         return ops.aten._sample_dirichlet(weights)
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         weights = self.concentration
         return (
             aten.xlogy(weights - 1.0, value).sum(-1)
@@ -69,7 +67,6 @@ class Dirichlet(ExponentialFamily):
         )
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         weights, count = self.concentration, self.concentration.size(-1)
         total = weights.sum(-1)
         return (

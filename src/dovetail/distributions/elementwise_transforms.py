@@ -56,12 +56,6 @@ class PowerTransform(Transform):
         super().__init__(cache_size=cache_size)
         (self.exponent,) = broadcast_all(exponent)
 
-    def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same transform with another cache size."""
-        if self._cache_size == cache_size:
-            return self
-        return PowerTransform(self.exponent, cache_size=cache_size)
-
     @lazy_property
     def sign(self) -> Any:
         """That of the exponent."""
@@ -85,7 +79,6 @@ class PowerTransform(Transform):
         return (self.exponent * y / x).abs().log()
 
     def forward_shape(self, shape: object) -> Any:
-        """Return the shape of the result."""
         return broadcast_shapes(shape, self.exponent.shape)
 
     inverse_shape = forward_shape
@@ -206,12 +199,6 @@ class AffineTransform(Transform):
         """All real numbers, vectors, …."""
         return self._space()
 
-    def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same transform with another cache size."""
-        if self._cache_size == cache_size:
-            return self
-        return AffineTransform(self.loc, self.scale, self.event_dim, cache_size=cache_size)
-
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, AffineTransform)
@@ -246,7 +233,6 @@ class AffineTransform(Transform):
         return found.expand(x.shape)
 
     def forward_shape(self, shape: object) -> Any:
-        """Return the shape of the result."""
         return broadcast_shapes(
             shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ())
         )
@@ -290,11 +276,4 @@ class CumulativeDistributionTransform(Transform):
         return self.distribution.icdf(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         return self.distribution.log_prob(x)
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same transform with another cache size."""
-        if self._cache_size == cache_size:
-            return self
-        return CumulativeDistributionTransform(self.distribution, cache_size=cache_size)

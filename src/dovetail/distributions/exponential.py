@@ -48,16 +48,13 @@ class Exponential(ExponentialFamily):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         return self.rate.log() - self.rate * value
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of values up to `value`."""
         return 1 - aten.exp(-self.rate * value)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return the quantile of a probability."""
         return -aten.log1p(-value) / self.rate
 
     def entropy(self) -> Tensor:

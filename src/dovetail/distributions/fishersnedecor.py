@@ -62,7 +62,6 @@ class FisherSnedecor(Distribution):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         half1, half2, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
         return (
             (half1 + half2).lgamma()

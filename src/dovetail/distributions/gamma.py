@@ -59,7 +59,6 @@ class Gamma(ExponentialFamily):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         value = aten.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         return (
             aten.xlogy(self.concentration, self.rate)
@@ -70,11 +69,9 @@ class Gamma(ExponentialFamily):
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of values up to `value`."""
         return special.gammainc(self.concentration, self.rate * value)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return (
             self.concentration
             - aten.log(self.rate)

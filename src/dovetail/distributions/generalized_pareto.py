@@ -50,7 +50,6 @@ class GeneralizedPareto(Distribution):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         survival = self._log_survival(value)
         found = (1 + self.concentration) * survival - aten.log(self.scale)
         return found
@@ -65,11 +64,9 @@ class GeneralizedPareto(Distribution):
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of values up to `value`."""
         return -aten.expm1(self._log_survival(value))
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return the quantile of a probability."""
         zero = self._nearly_zero()
         safe = aten.where(zero, aten.ones_like(self.concentration), self.concentration)
         survival = aten.log1p(-value)

@@ -57,14 +57,12 @@ class Geometric(Chances):
 
     @no_grad()
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples."""
         tiny = finfo(self.probs.dtype).tiny
         u = self.probs.new_empty(self._extended_shape(sample_shape)).uniform_(tiny, 1)
         return (u.log() / (-self.probs).log1p()).floor()
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability."""
         value, probs = broadcast_all(value, self.probs)
         failures = (-probs.masked_fill((probs == 1) & (value == 0), 0)).log1p()
         return value * failures + self.probs.log()

@@ -45,7 +45,6 @@ class Gumbel(TransformedDistribution):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         y = (self.loc - value) / self.scale
         return (y - y.exp()) - self.scale.log()
 

@@ -38,7 +38,6 @@ class HalfCauchy(SymmetricHalf):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         value = aten.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
         found = self.base_dist.log_prob(value) + LOG_2
         return aten.where(value >= 0, found, -inf)

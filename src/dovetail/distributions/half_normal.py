@@ -42,6 +42,5 @@ class HalfNormal(SymmetricHalf):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         found = self.base_dist.log_prob(value) + LOG_2
         return aten.where(value >= 0, found, -inf)

@@ -54,7 +54,6 @@ class InverseGamma(TransformedDistribution):
         return aten.where(above > 2, found, inf)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return (
             self.concentration
             + self.rate.log()

@@ -59,7 +59,6 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def mean(self) -> Tensor:
-        """The mean."""
         return self._moment(1)
 
     @property
@@ -71,11 +70,9 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def variance(self) -> Tensor:
-        """The variance."""
         return self._moment(2) - self._moment(1).pow(2)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         first, second = 1 - self.concentration1.reciprocal(), 1 - self.concentration0.reciprocal()
         harmonic = aten.digamma(self.concentration0 + 1) + euler_constant
         return (

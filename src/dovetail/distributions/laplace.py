@@ -44,17 +44,14 @@ class Laplace(Distribution):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         return -aten.log(2 * self.scale) - aten.abs(value - self.loc) / self.scale
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of values up to `value`."""
         distance = value - self.loc
         return 0.5 - 0.5 * distance.sign() * aten.expm1(-distance.abs() / self.scale)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return the quantile of a probability."""
         term = value - 0.5
         return self.loc - self.scale * term.sign() * aten.log1p(-2 * term.abs())
 

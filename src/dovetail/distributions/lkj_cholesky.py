@@ -71,7 +71,6 @@ class LKJCholesky(Distribution):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
         order = aten.arange(2, self.dim + 1, device=self.concentration.device)
         order = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - order

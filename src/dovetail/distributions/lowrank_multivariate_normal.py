@@ -123,7 +123,6 @@ class LowRankMultivariateNormal(Distribution):
         return self._expanded(aten.diag_embed(inverse) - aten.matmul(solved.mT, solved), 2)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples that are differentiable functions of the parameters."""
         shape = self._extended_shape(sample_shape)
         columns = (*shape[:-1], self.cov_factor.shape[-1])
         within = _standard_normal(columns, self.loc.dtype, self.loc.device)
@@ -136,7 +135,6 @@ class LowRankMultivariateNormal(Distribution):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         diagonal = self._unbroadcasted_cov_diag
         square = _lowrank_mahalanobis(
             self._unbroadcasted_cov_factor, diagonal, value - self.loc, self._capacitance_tril
@@ -145,7 +143,6 @@ class LowRankMultivariateNormal(Distribution):
         return -0.5 * (self._event_shape[0] * _LOG_TWO_PI + log_det + square)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         log_det = _lowrank_logdet(self._unbroadcasted_cov_diag, self._capacitance_tril)
         found = 0.5 * (self._event_shape[0] * (1.0 + _LOG_TWO_PI) + log_det)
         return found.expand(self._batch_shape)

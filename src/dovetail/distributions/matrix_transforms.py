@@ -49,7 +49,6 @@ class CorrCholeskyTransform(_Alike):
         return before + slopes.sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
-        """Return the shape of the result."""
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         count = shape[-1]
@@ -59,7 +58,6 @@ class CorrCholeskyTransform(_Alike):
         return Size((*shape[:-1], n, n))
 
     def inverse_shape(self, shape: Any) -> Any:
-        """Return the shape of the argument."""
         if len(shape) < 2:
             raise ValueError("Too few dimensions on input")
         if shape[-2] != shape[-1]:
@@ -82,7 +80,6 @@ class SoftmaxTransform(_Alike):
         return y.log()
 
     def forward_shape(self, shape: Any) -> Any:
-        """Return the shape of the result."""
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return shape
@@ -123,13 +120,11 @@ class StickBreakingTransform(_Alike):
         return (-x + -softplus(-x) + y[..., :-1].log()).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
-        """Return the shape of the result."""
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return Size((*shape[:-1], shape[-1] + 1))
 
     def inverse_shape(self, shape: Any) -> Any:
-        """Return the shape of the argument."""
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return Size((*shape[:-1], shape[-1] - 1))

@@ -110,12 +110,10 @@ class MixtureSameFamily(Distribution):
         return value.unsqueeze(-1 - len(self._event_shape))
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of values up to `value`."""
         found = self._component_distribution.cdf(self._padded(value))
         return (found * self._mixture_distribution.probs).sum(-1)
 
     def log_prob(self, x: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         if self._validate_args:
             self._validate_sample(x)
         found = self._component_distribution.log_prob(self._padded(x))
@@ -124,7 +122,6 @@ class MixtureSameFamily(Distribution):
 
     @no_grad()
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples."""
         events = len(self._event_shape)
         place = len(sample_shape) + len(self._batch_shape)
         chosen = self._mixture_distribution.sample(sample_shape)

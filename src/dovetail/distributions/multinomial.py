@@ -65,21 +65,18 @@ class Multinomial(Shares):
 
     @no_grad()
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples."""
         drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
         counts = self.probs.new_zeros(self._extended_shape(sample_shape))
         return counts.scatter_add_(-1, drawn, aten.ones_like(drawn, dtype=counts.dtype))
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability."""
         logits, value = broadcast_all(self.logits, value)
         logits = logits.masked_fill((value == 0) & (logits == -inf), 0)
         ways = aten.lgamma(value.sum(-1) + 1) - aten.lgamma(value + 1).sum(-1)
         return ways + (logits * value).sum(-1)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         n = aten.tensor(self.total_count)
         counts = self._binomial.enumerate_support(expand=False)[1:]
         weights = aten.exp(self._binomial.log_prob(counts))

@@ -147,14 +147,12 @@ class MultivariateNormal(CovarianceMatrix):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         factor = self._unbroadcasted_scale_tril
         square = _batch_mahalanobis(factor, value - self.loc)
         count = self._event_shape[0]
         return -0.5 * (count * _LOG_TWO_PI + square) - diagonal_log(factor)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         found = 0.5 * self._event_shape[0] * (1.0 + _LOG_TWO_PI) + diagonal_log(
             self._unbroadcasted_scale_tril
         )

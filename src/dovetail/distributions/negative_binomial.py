@@ -63,12 +63,10 @@ class NegativeBinomial(Chances):
 
     @no_grad()
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples."""
         return aten.poisson(self._gamma.sample(sample_shape))
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability."""
         count = self.total_count
         chances = count * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
         ways = aten.lgamma(count + value) - aten.lgamma(1.0 + value) - aten.lgamma(count)

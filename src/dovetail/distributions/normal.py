@@ -39,7 +39,6 @@ class Normal(ExponentialFamily):
 
     @no_grad()
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples without gradients."""
         shape = self._extended_shape(sample_shape)
         return aten.normal(self.loc.expand(shape), self.scale.expand(shape))
 
@@ -50,17 +49,14 @@ class Normal(ExponentialFamily):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         z = (value - self.loc) / self.scale
         return -(z**2) / 2 - self.scale.log() - _HALF_LOG_TWO_PI
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of values up to `value`."""
         return 0.5 * (1 + aten.erf((value - self.loc) * self.scale.reciprocal() / 2**0.5))
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return the quantile of a probability."""
         return self.loc + self.scale * aten.erfinv(2 * value - 1) * 2**0.5
 
     def entropy(self) -> Tensor:

@@ -46,17 +46,14 @@ class OneHotCategorical(Shares):
 
     @no_grad()
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples."""
         drawn = self._categorical.sample(Size(sample_shape))
         return one_hot(drawn, self._event_shape[0]).to(self.probs)
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability."""
         return self._categorical.log_prob(value.max(-1)[1])
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:

@@ -33,12 +33,10 @@ class Poisson(ExponentialFamily):
 
     @no_grad()
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples."""
         return aten.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability."""
         rate, value = aten.broadcast_tensors([self.rate, value])
         return aten.xlogy(value, rate) - rate - aten.lgamma(value + 1)
 

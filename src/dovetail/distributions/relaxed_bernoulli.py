@@ -49,7 +49,6 @@ class LogitRelaxedBernoulli(Chances):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         logits, value = broadcast_all(self.logits, value)
         distance = logits - value.mul(self.temperature)
         return aten.log(aten.as_tensor(self.temperature)) + distance - 2 * distance.exp().log1p()

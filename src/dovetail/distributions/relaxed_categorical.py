@@ -51,7 +51,6 @@ class ExpRelaxedCategorical(Shares):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         count = self._event_shape[0]
         logits, value = broadcast_all(self.logits, value)
         temperature = aten.as_tensor(self.temperature)

@@ -34,7 +34,6 @@ class IndependentTransform(Transform):
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same transform with another cache size."""
         if self._cache_size == cache_size:
             return self
         return IndependentTransform(
@@ -80,11 +79,9 @@ class IndependentTransform(Transform):
         return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
     def forward_shape(self, shape: object) -> Any:
-        """Return the shape of the result."""
         return self.base_transform.forward_shape(shape)
 
     def inverse_shape(self, shape: object) -> Any:
-        """Return the shape of the argument."""
         return self.base_transform.inverse_shape(shape)
 
 
@@ -115,12 +112,6 @@ class ReshapeTransform(Transform):
         """Vectors, matrices, …, of real numbers."""
         return constraints.independent(constraints.real, len(self.out_shape))
 
-    def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same transform with another cache size."""
-        if self._cache_size == cache_size:
-            return self
-        return ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
-
     def _call(self, x: Tensor) -> Tensor:
         return x.reshape((*x.shape[: x.dim() - len(self.in_shape)], *self.out_shape))
 
@@ -132,11 +123,9 @@ class ReshapeTransform(Transform):
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
     def forward_shape(self, shape: object) -> Any:
-        """Return the shape of the result."""
         return _exchanged(shape, self.in_shape, self.out_shape)
 
     def inverse_shape(self, shape: object) -> Any:
-        """Return the shape of the argument."""
         return _exchanged(shape, self.out_shape, self.in_shape)
 
 
@@ -222,7 +211,6 @@ class CatTransform(_Joined):
         return sum(self.lengths)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same transform with another cache size."""
         if self._cache_size == cache_size:
             return self
         return CatTransform(self.transforms, self.dim, self.lengths, cache_size)
@@ -269,7 +257,6 @@ class StackTransform(_Joined):
         super().__init__(tseq, dim, cache_size)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same transform with another cache size."""
         if self._cache_size == cache_size:
             return self
         return StackTransform(self.transforms, self.dim, cache_size)

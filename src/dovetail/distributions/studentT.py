@@ -51,7 +51,6 @@ class StudentT(Distribution):
         return found.masked_fill(self.df <= 2, inf).masked_fill(self.df <= 1, nan)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples that are differentiable functions of the parameters."""
         shape = self._extended_shape(sample_shape)
         x = _standard_normal(shape, self.df.dtype, self.df.device)
         z = self._chi2.rsample(sample_shape)
@@ -59,7 +58,6 @@ class StudentT(Distribution):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         y = (value - self.loc) / self.scale
         log_z = (
             self.scale.log()
@@ -71,7 +69,6 @@ class StudentT(Distribution):
         return -0.5 * (self.df + 1) * aten.log1p(y**2 / self.df) - log_z
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         half = 0.5 * (self.df + 1)
         log_beta = (
             aten.lgamma(0.5 * self.df)

@@ -71,11 +71,9 @@ class Uniform(Distribution):
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of values up to `value`."""
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return the quantile of a probability."""
         return value * (self.high - self.low) + self.low
 
     def entropy(self) -> Tensor:

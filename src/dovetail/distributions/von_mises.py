@@ -83,7 +83,6 @@ class VonMises(Distribution):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         return self.concentration * aten.cos(value - self.loc) - _LOG_TWO_PI - self._log_i0()
 
     @lazy_property

@@ -59,7 +59,6 @@ class Weibull(TransformedDistribution):
 
     @property
     def mode(self) -> Tensor:
-        """The most probable value."""
         return (
             self.scale
             * ((self.concentration - 1) / self.concentration) ** self.concentration.reciprocal()
@@ -67,10 +66,8 @@ class Weibull(TransformedDistribution):
 
     @property
     def variance(self) -> Tensor:
-        """The variance."""
         return self.scale.pow(2) * (self._moment(2) - self._moment(1) ** 2)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         inverse = self.concentration_reciprocal
         return euler_constant * (1 - inverse) + aten.log(self.scale * inverse) + 1

@@ -96,7 +96,6 @@ class Wishart(CovarianceMatrix, ExponentialFamily):
         return Chi2(self.df.unsqueeze(-1) - steps.expand((*self._batch_shape, -1)))
 
     def expand(self, batch_shape: Sequence[int], _instance: object = None) -> Any:
-        """Return the distribution with its parameters expanded to another batch shape."""
         new = self._get_checked_instance(Wishart, _instance)
         shape = (*batch_shape, *self._event_shape)
         new.df = self.df.expand(batch_shape)
@@ -163,7 +162,6 @@ class Wishart(CovarianceMatrix, ExponentialFamily):
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density."""
         nu, p, factor = self.df, self._event_shape[-1], self._unbroadcasted_scale_tril
         solved = aten.cholesky_solve(value, factor)
         return (
@@ -174,7 +172,6 @@ class Wishart(CovarianceMatrix, ExponentialFamily):
         )
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         nu, p = self.df, self._event_shape[-1]
         return (
             (p + 1) * (p * _LOG_TWO / 2 + diagonal_log(self._unbroadcasted_scale_tril))

@@ -34,14 +34,8 @@ class Adadelta(ElementwiseOptimizer):
         Value added under the roots.
     weight_decay : float, default 0
         Factor of the parameter added to its gradient.
-    foreach : bool, optional
-        False updates small parameters one by one instead of together.
-    capturable : bool, default False
-        Only for parameters on a GPU; does not change the result.
-    maximize : bool, default False
-        Maximize the objective instead of minimizing it.
-    differentiable : bool, default False
-        Record `step`, so that its results can be differentiated; see `Optimizer`.
+    foreach, capturable, maximize, differentiable
+        As in `Optimizer`.
 
     Raises
     ------

@@ -35,14 +35,8 @@ class Adagrad(ElementwiseOptimizer):
         Initial value of the sums.
     eps : float, default 1e-10
         Value added to the denominator.
-    foreach : bool, optional
-        False updates small parameters one by one instead of together.
-    maximize : bool, default False
-        Maximize the objective instead of minimizing it.
-    differentiable : bool, default False
-        Record `step`, so that its results can be differentiated; see `Optimizer`.
-    fused : bool, optional
-        Accepted; it does not change the result.
+    foreach, maximize, differentiable, fused
+        As in `Optimizer`.
 
     Raises
     ------

@@ -45,16 +45,8 @@ class Adam(ElementwiseOptimizer):
         Factor of the parameter added to its gradient.
     amsgrad : bool, default False
         Divide by the maximum of all previous means of squares.
-    foreach : bool, optional
-        False updates small parameters one by one instead of together.
-    maximize : bool, default False
-        Maximize the objective instead of minimizing it.
-    capturable : bool, default False
-        Only for parameters on a GPU; does not change the result.
-    differentiable : bool, default False
-        Record `step`, so that its results can be differentiated; see `Optimizer`.
-    fused : bool, optional
-        Accepted; it does not change the result.
+    foreach, maximize, capturable, differentiable, fused
+        As in `Optimizer`.
     decoupled_weight_decay : bool, default False
         Decay the parameter itself instead (AdamW).
 

@@ -33,14 +33,8 @@ class Adamax(ElementwiseOptimizer):
         Value added to the absolute gradient.
     weight_decay : float, default 0
         Factor of the parameter added to its gradient.
-    foreach : bool, optional
-        False updates small parameters one by one instead of together.
-    maximize : bool, default False
-        Maximize the objective instead of minimizing it.
-    differentiable : bool, default False
-        Record `step`, so that its results can be differentiated; see `Optimizer`.
-    capturable : bool, default False
-        Only for parameters on a GPU; does not change the result.
+    foreach, maximize, differentiable, capturable
+        As in `Optimizer`.
 
     Raises
     ------

@@ -35,14 +35,8 @@ class ASGD(ElementwiseOptimizer):
         First step at which the parameters are averaged.
     weight_decay : float, default 0
         Factor of the parameter added to its gradient.
-    foreach : bool, optional
-        False updates small parameters one by one instead of together.
-    maximize : bool, default False
-        Maximize the objective instead of minimizing it.
-    differentiable : bool, default False
-        Record `step`, so that its results can be differentiated; see `Optimizer`.
-    capturable : bool, default False
-        Only for parameters on a GPU; does not change the result.
+    foreach, maximize, differentiable, capturable
+        As in `Optimizer`.
 
     Raises
     ------

@@ -38,14 +38,8 @@ class NAdam(ElementwiseOptimizer):
         Rate at which the momentum increases.
     decoupled_weight_decay : bool, default False
         Decay the parameter itself instead.
-    foreach : bool, optional
-        False updates small parameters one by one instead of together.
-    maximize : bool, default False
-        Maximize the objective instead of minimizing it.
-    capturable : bool, default False
-        Only for parameters on a GPU; does not change the result.
-    differentiable : bool, default False
-        Record `step`, so that its results can be differentiated; see `Optimizer`.
+    foreach, maximize, capturable, differentiable
+        As in `Optimizer`.
 
     Raises
     ------

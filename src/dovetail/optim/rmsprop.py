@@ -45,14 +45,8 @@ class RMSprop(ElementwiseOptimizer):
         Weight of the previous update.
     centered : bool, default False
         Subtract the squared mean of the gradients.
-    capturable : bool, default False
-        Only for parameters on a GPU; does not change the result.
-    foreach : bool, optional
-        False updates small parameters one by one instead of together.
-    maximize : bool, default False
-        Maximize the objective instead of minimizing it.
-    differentiable : bool, default False
-        Record `step`, so that its results can be differentiated; see `Optimizer`.
+    capturable, foreach, maximize, differentiable
+        As in `Optimizer`.
 
     Raises
     ------

@@ -29,14 +29,8 @@ class Rprop(ElementwiseOptimizer):
         Factors that shrink and grow the step sizes: ``0 < etas[0] < 1 < etas[1]``.
     step_sizes : (float, float), default (1e-6, 50)
         The smallest and the greatest step size.
-    capturable : bool, default False
-        Only for parameters on a GPU; does not change the result.
-    foreach : bool, optional
-        False updates small parameters one by one instead of together.
-    maximize : bool, default False
-        Maximize the objective instead of minimizing it.
-    differentiable : bool, default False
-        Record `step`, so that its results can be differentiated; see `Optimizer`.
+    capturable, foreach, maximize, differentiable
+        As in `Optimizer`.
 
     Raises
     ------

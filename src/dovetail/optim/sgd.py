@@ -35,14 +35,8 @@ class SGD(ElementwiseOptimizer):
         Factor of the parameter added to its gradient.
     nesterov : bool, default False
         Look ahead along the momentum.
-    maximize : bool, default False
-        Maximize the objective instead of minimizing it.
-    foreach : bool, optional
-        False updates small parameters one by one instead of together.
-    differentiable : bool, default False
-        Record `step`, so that its results can be differentiated; see `Optimizer`.
-    fused : bool, optional
-        Accepted; it does not change the result.
+    maximize, foreach, differentiable, fused
+        As in `Optimizer`.
 
     Raises
     ------

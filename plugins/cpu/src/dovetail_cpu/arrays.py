@@ -79,7 +79,6 @@ class CpuArrays(CpuRandom):
         return np.dtype(ml_dtypes.bfloat16 if wanted is bfloat16 else wanted.name)
 
     def is_column_major(self, array: Any) -> bool:
-        """Return whether the matrix `array` is stored by columns, without gaps."""
         return bool(array.flags.fnc)
 
     def may_warn(self, function: Callable[..., object]) -> bool:
@@ -169,9 +168,6 @@ class CpuArrays(CpuRandom):
         return array
 
     def scalar(self, value: Any, native_dtype: Any) -> Array:
-        """Return a number as a new 0-d array; integers out of range wrap. Raises the errors of
-        `number_as`.
-        """
         if not isinstance(value, complex) or native_dtype.kind in "cb":
             try:
                 made: Array = _array(value, native_dtype)
@@ -227,7 +223,6 @@ class CpuArrays(CpuRandom):
         """Return None: host memory has no device index."""
 
     def contiguous(self, array: Any) -> Array:
-        """Return `array`, or a copy of it in C order."""
         if array.flags.c_contiguous:
             made: Array = array
             return made

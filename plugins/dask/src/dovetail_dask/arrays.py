@@ -87,9 +87,6 @@ class DaskArrays(NamespaceArrays):
         return compact
 
     def scalar(self, value: object, native_dtype: NativeDtype) -> Any:
-        """Return a number as a new 0-d array; integers out of range wrap. Raises the errors of
-        `number_as`.
-        """
         return da.from_array(self.number(value, native_dtype)[()], name=None)
 
     def number(self, value: object, native_dtype: Any) -> Any:
@@ -105,7 +102,6 @@ class DaskArrays(NamespaceArrays):
         return da.zeros(tuple(shape), dtype=native_dtype, chunks=automatic(shape))
 
     def full(self, shape: Sequence[int], value: Any, native_dtype: NativeDtype) -> Any:
-        """Return an array full of a number that `native_dtype` can hold."""
         number = self.number(value, native_dtype)
         return da.full(tuple(shape), number, dtype=native_dtype, chunks=automatic(shape))
 
@@ -233,11 +229,9 @@ class DaskArrays(NamespaceArrays):
         return put if opened is array else reshape(put, array.shape)
 
     def index_add(self, array: Array, dim: int, index: Array, source: Array) -> Any:
-        """Return a copy with the slices of `source` added at `index` along `dim`."""
         return writes.index_add(array, dim, index, source)
 
     def scatter(self, array: Array, dim: int, index: Array, source: Array, accumulate: bool) -> Any:
-        """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
         return writes.scatter(array, dim, index, source, accumulate)
 
     def at(self, array: Array, key: tuple[object, ...]) -> Any:
@@ -269,7 +263,6 @@ class DaskArrays(NamespaceArrays):
     # -- random numbers ----------------------------------------------------------------------------
 
     def new_generator(self, seed: int) -> Any:
-        """Return a source of random numbers for `seed`."""
         return ChunkedGenerator(seed)
 
     def generator_state(self, native: ChunkedGenerator, seed: int) -> bytes:
@@ -289,7 +282,6 @@ class DaskArrays(NamespaceArrays):
         return draw(shape, wide)
 
     def integers(self, low: int, high: int, shape: Sequence[int], generator: object) -> Any:
-        """Return int64 numbers in [low, high)."""
         return self.source(generator).integers(low, high, shape)
 
 

@@ -146,17 +146,8 @@ def dropout2d(
     input : Tensor
         ``(N, C, H, W)``. Other numbers of dimensions warn; ``(N, C, L)`` is treated as in
         `dropout1d`.
-    p : float, default 0.5
-        Within [0, 1].
-    training : bool, default True
-        If False, return the input.
-    inplace : bool, default False
-        Write the result into ``input``.
-
-    Raises
-    ------
-    ValueError
-        If ``p`` is not within [0, 1].
+    p, training, inplace
+        As for `dropout1d`, with its errors.
     """
     _check_probability(p)
     _warn_of_dimensions(input, 2)
@@ -181,17 +172,8 @@ def dropout3d(
     ----------
     input : Tensor
         ``(N, C, D, H, W)`` or ``(C, D, H, W)``; other dimensions warn.
-    p : float, default 0.5
-        Within [0, 1].
-    training : bool, default True
-        If False, return the input.
-    inplace : bool, default False
-        Write the result into ``input``.
-
-    Raises
-    ------
-    ValueError
-        If ``p`` is not within [0, 1].
+    p, training, inplace
+        As for `dropout1d`, with its errors.
     """
     _check_probability(p)
     _warn_of_dimensions(input, 3)

@@ -118,23 +118,8 @@ def max_pool2d(
     ----------
     input : Tensor
         ``(N, C, H, W)``, or without ``N``; floating point or integers.
-    kernel_size : int or sequence
-        Elements of a window.
-    stride : int or sequence, optional
-        Distance between windows. Default: ``kernel_size``.
-    padding : int or sequence, default 0
-        Number of elements padded on both sides with the smallest value; at most half a window.
-    dilation : int or sequence, default 1
-        Distance between the elements of a window.
-    ceil_mode : bool, default False
-        Whether the last window may extend past the padding.
-    return_indices : bool, default False
-        Whether to also return the flat index of each maximum within its channel.
-
-    Raises
-    ------
-    RuntimeError
-        If no window fits into the input, or if numbers are out of range.
+    kernel_size, stride, padding, dilation, ceil_mode, return_indices
+        As for `max_pool1d`, with its errors.
     """
     steps = [] if stride is None else stride
     if return_indices:
@@ -173,23 +158,8 @@ def max_pool3d(
     ----------
     input : Tensor
         ``(N, C, D, H, W)``, or without ``N``; floating point or integers.
-    kernel_size : int or sequence
-        Elements of a window.
-    stride : int or sequence, optional
-        Distance between windows. Default: ``kernel_size``.
-    padding : int or sequence, default 0
-        Number of elements padded on both sides with the smallest value; at most half a window.
-    dilation : int or sequence, default 1
-        Distance between the elements of a window.
-    ceil_mode : bool, default False
-        Whether the last window may extend past the padding.
-    return_indices : bool, default False
-        Whether to also return the flat index of each maximum within its channel.
-
-    Raises
-    ------
-    RuntimeError
-        If no window fits into the input, or if numbers are out of range.
+    kernel_size, stride, padding, dilation, ceil_mode, return_indices
+        As for `max_pool1d`, with its errors.
     """
     steps = [] if stride is None else stride
     if return_indices:
@@ -243,15 +213,8 @@ def adaptive_avg_pool3d(input: Tensor, output_size: OpenSizes) -> Tensor:
     ----------
     input : Tensor
         ``(N, C, D, H, W)``, or without ``N``; floating point.
-    output_size : int or sequence of int or None
-        Number of windows along each dimension; None means as many as there are elements.
-
-    Raises
-    ------
-    ValueError
-        If the input has too few dimensions.
-    RuntimeError
-        For other incompatible sizes.
+    output_size
+        As for `adaptive_avg_pool2d`, with its errors.
     """
     return _nn.adaptive_avg_pool3d(input, _full_sizes(input, output_size, 3))
 
@@ -296,8 +259,8 @@ def adaptive_max_pool2d(
     ----------
     input, output_size
         As for `adaptive_avg_pool2d`.
-    return_indices : bool
-        Also return the flat index of each maximum within its channel.
+    return_indices
+        As for `max_pool2d`.
     """
     made: tuple[Tensor, Tensor] = _nn.adaptive_max_pool2d(input, _full_sizes(input, output_size, 2))
     return made if return_indices else made[0]
@@ -324,8 +287,8 @@ def adaptive_max_pool3d(
     ----------
     input, output_size
         As for `adaptive_avg_pool3d`.
-    return_indices : bool
-        Also return the flat index of each maximum within its channel.
+    return_indices
+        As for `max_pool3d`.
     """
     made: tuple[Tensor, Tensor] = _nn.adaptive_max_pool3d(input, _full_sizes(input, output_size, 3))
     return made if return_indices else made[0]

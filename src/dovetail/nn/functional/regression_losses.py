@@ -64,15 +64,8 @@ def l1_loss(
 
     Parameters
     ----------
-    input, target : Tensor
-        Tensors of one shape; a warning is issued if they broadcast.
-    size_average, reduce : bool, optional
-        Deprecated flags for the reduction.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the elements.
-    weight : Tensor, optional
-        A factor for each element, of the shape of ``input``; a mean divides by the sum of the
-        factors.
+    input, target, size_average, reduce, reduction, weight
+        As for `mse_loss`.
     """
     code = reduction_code(reduction, size_average, reduce)
     warn_if_broadcast(input, target)
@@ -95,10 +88,8 @@ def smooth_l1_loss(
 
     Parameters
     ----------
-    input, target : Tensor
-        Tensors of one shape; a warning is issued if they broadcast.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the elements.
+    input, target, reduction
+        As for `mse_loss`.
     beta : float, default 1.0
         Threshold between ``0.5 * (input - target) ** 2 / beta`` and ``|input - target| - 0.5 *
         beta``. 0 gives `l1_loss`.
@@ -121,10 +112,8 @@ def huber_loss(
 
     Parameters
     ----------
-    input, target : Tensor
-        Tensors of one shape; a warning is issued if they broadcast.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the elements.
+    input, target, reduction
+        As for `mse_loss`.
     delta : float, default 1.0
         Threshold between ``0.5 * (input - target) ** 2`` and ``delta * (|input - target| - 0.5 *
         delta)``; greater than 0.

@@ -123,21 +123,10 @@ def fractional_max_pool3d(
     ----------
     input : Tensor
         ``(N, C, D, H, W)``, or without ``N``; floating point.
-    kernel_size : int or sequence
-        Elements of a window.
-    output_size, output_ratio : optional
-        Number of windows, or number of windows per element. Pass one of them.
-    return_indices : bool, default False
-        Whether to also return the flat index of each maximum within its channel.
+    kernel_size, output_size, output_ratio, return_indices
+        As for `fractional_max_pool2d`, with its errors.
     _random_samples : Tensor, optional
         ``(N, C, 3)`` numbers in [0, 1). Default: random.
-
-    Raises
-    ------
-    ValueError
-        If neither the size nor the ratio is passed.
-    RuntimeError
-        If no window fits into the input.
     """
     made = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return made if return_indices else made[0]
@@ -204,10 +193,8 @@ def lp_pool2d(
     ----------
     input : Tensor
         ``(N, C, H, W)``, or without ``N``.
-    norm_type : float
-        The exponent. The gradient of a window whose sum is 0 is not finite.
-    kernel_size, stride, ceil_mode
-        As for `max_pool2d`.
+    norm_type, kernel_size, stride, ceil_mode
+        As for `lp_pool1d`.
     """
     steps = [] if stride is None else stride
     averages = _nn.avg_pool2d(aten.pow(input, norm_type), kernel_size, steps, 0, ceil_mode)
@@ -229,10 +216,8 @@ def lp_pool3d(
     ----------
     input : Tensor
         ``(N, C, D, H, W)``, or without ``N``.
-    norm_type : float
-        The exponent. The gradient of a window whose sum is 0 is not finite.
-    kernel_size, stride, ceil_mode
-        As for `max_pool3d`.
+    norm_type, kernel_size, stride, ceil_mode
+        As for `lp_pool1d`.
     """
     steps = [] if stride is None else stride
     averages = _nn.avg_pool3d(aten.pow(input, norm_type), kernel_size, steps, 0, ceil_mode)

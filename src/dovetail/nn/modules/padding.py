@@ -97,11 +97,8 @@ class ConstantPad2d(_ConstantPadNd):
 
     Parameters
     ----------
-    padding : int or sequence
-        Number of elements before and after each dimension, starting with the last; one number
-        applies to all. Negative numbers crop.
-    value : float
-        The number.
+    padding, value
+        As for `ConstantPad1d`.
     """
 
     _ndim = 2
@@ -112,11 +109,8 @@ class ConstantPad3d(_ConstantPadNd):
 
     Parameters
     ----------
-    padding : int or sequence
-        Number of elements before and after each dimension, starting with the last; one number
-        applies to all. Negative numbers crop.
-    value : float
-        The number.
+    padding, value
+        As for `ConstantPad1d`.
     """
 
     _ndim = 3

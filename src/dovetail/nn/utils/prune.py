@@ -93,26 +93,14 @@ class _Unstructured(_OfAmount):
 
 
 class RandomUnstructured(_Unstructured):
-    """Prunes elements at random.
-
-    Parameters
-    ----------
-    amount : int or float
-        Number of elements or slices, or their fraction between 0 and 1.
-    """
+    """Prunes elements at random: `amount` of them, or such a fraction between 0 and 1."""
 
     def _scores(self, t: Tensor) -> Tensor:
         return -aten.rand_like(t)
 
 
 class L1Unstructured(_Unstructured):
-    """Prunes the elements with the smallest absolute values.
-
-    Parameters
-    ----------
-    amount : int or float
-        Number of elements or slices, or their fraction between 0 and 1.
-    """
+    """Prunes elements with the smallest absolute values; `amount` as in `RandomUnstructured`."""
 
     def _scores(self, t: Tensor) -> Tensor:
         return t.abs()
@@ -163,12 +151,10 @@ class LnStructured(_Structured):
 
     Parameters
     ----------
-    amount : int or float
-        Number of elements or slices, or their fraction between 0 and 1.
+    amount, dim
+        As in `RandomStructured`.
     n : int, float or 'fro'
         The order of the norm.
-    dim : int, default -1
-        The dimension.
     """
 
     def __init__(self, amount: int | float, n: object, dim: int = -1) -> None:
@@ -241,12 +227,8 @@ def l1_unstructured(
 
     Parameters
     ----------
-    module : Module
-        Changed in place, and returned.
-    name : str
-        Name of the parameter.
-    amount : int or float
-        The number of elements, or their fraction between 0 and 1.
+    module, name, amount
+        As for `random_unstructured`.
     importance_scores : Tensor, optional
         Tensor of the same shape whose absolute values are used instead.
     """

@@ -52,7 +52,6 @@ class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
     """
 
     def __add__(self, other: object) -> Any:
-        """Return the samples of this dataset and those of another behind them."""
         return ChainDataset([self, other])
 
 

@@ -192,7 +192,6 @@ class CoreArrays(ArrayBackend):
         return tuple([stride // itemsize for stride in strides])
 
     def is_contiguous(self, array: Any) -> bool:
-        """Return whether the elements of `array` lie in C order without gaps."""
         flags = getattr(array, "flags", None)
         return super().is_contiguous(array) if flags is None else bool(flags.c_contiguous)
 
@@ -241,7 +240,6 @@ class CoreArrays(ArrayBackend):
         return Placement(self.data_ptr(array), array.shape, steps, itemsize)
 
     def new_generator(self, seed: int) -> Any:
-        """Return a source of random numbers for `seed`."""
         return self.needed("random.default_rng", "new_generator(self, seed)")(seed)
 
     # -- what an author is told --------------------------------------------------------------------

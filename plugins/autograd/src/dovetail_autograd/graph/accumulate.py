@@ -115,7 +115,6 @@ class AccumulateGrad(Node):
         return leaf
 
     def name(self) -> str:
-        """Return the name of the node."""
         return "dovetail::autograd::AccumulateGrad"
 
     def presented(self) -> AccumulateGrad:

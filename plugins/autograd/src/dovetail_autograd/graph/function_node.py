@@ -363,7 +363,6 @@ class BackwardCFunction(_FunctionBase, FunctionCtx, _HookMixin, Node):
         return tuple(kept)
 
     def _release_saved(self) -> None:
-        """Free what was saved."""
         if self._entries:
             self._entries = None
 

@@ -314,7 +314,6 @@ class CopySlices(Node):
         self._node_hooks = None
 
     def name(self) -> str:
-        """Return the name of the node."""
         return "dovetail::autograd::CopySlices"
 
     def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:

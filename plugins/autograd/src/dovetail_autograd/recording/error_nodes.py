@@ -80,7 +80,6 @@ class _OfTensors(Node):
         self._node_hooks = None
 
     def name(self) -> str:
-        """Return the name of the node."""
         return f"dovetail::autograd::{type(self).__name__}"
 
 

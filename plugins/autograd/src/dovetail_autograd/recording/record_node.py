@@ -173,7 +173,6 @@ class TupleOf(Expression):
     values: tuple[Value, ...]
 
     def text(self, to: Printer) -> str:
-        """Return the expression as source."""
         return f"({', '.join([to.name(value) for value in self.values])})"
 
 

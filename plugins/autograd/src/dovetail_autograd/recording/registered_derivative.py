@@ -107,7 +107,6 @@ class Unpacked(Expression):
     value: Value
 
     def text(self, to: Printer) -> str:
-        """Return the expression as source."""
         return f"*{to.name(self.value)}"
 
 

@@ -147,7 +147,6 @@ class ItemOf(Expression):
     index: int
 
     def text(self, to: Printer) -> str:
-        """Return the expression as source."""
         return f"{to.name(self.results)}[{self.index}]"
 
 
@@ -172,8 +171,6 @@ class FormulaExpression(Expression):
         return {name: value for name, value in self.values.items() if name in names}
 
     def text(self, to: Printer) -> str:
-        """Return the expression as source."""
-
         def named(match: re.Match[str]) -> str:
             name = match.group()
             if name in self.values:

@@ -63,7 +63,6 @@ class FastPatches(Patches):
         self._add = self.capabilities.compiled("add_patches", add_patches)
 
     def _columns(self, x: np.ndarray, windows: Sequence[Window]) -> Any:
-        """Return the patches of images as columns."""
         places = math.prod([window.kernel for window in windows])
         columns = math.prod([window.number for window in windows])
         made = numpy.empty((*x.shape[:-2], places, columns), x.dtype)
@@ -71,7 +70,6 @@ class FastPatches(Patches):
         return made.reshape(*x.shape[:-3], x.shape[-3] * places, columns)
 
     def _images(self, x: np.ndarray, windows: Sequence[Window]) -> Any:
-        """Return images whose elements are the sums of what columns have of them."""
         places = math.prod([window.kernel for window in windows])
         sizes = [window.size for window in windows]
         made = numpy.zeros((*x.shape[:-2], x.shape[-2] // places, *sizes), x.dtype)

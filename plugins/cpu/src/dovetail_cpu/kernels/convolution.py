@@ -55,7 +55,6 @@ class FastConvolutions(Convolutions):
     def _correlated(
         self, x: np.ndarray, weight: np.ndarray, windows: Sequence[Window], groups: int
     ) -> Any:
-        """Return ``(images, channels out, *counts)``."""
         rows, counts = weight.shape[0], [window.number for window in windows]
         if _are_patches(windows):
             matrices = self._matrices_of_weight(weight, groups)
@@ -66,7 +65,6 @@ class FastConvolutions(Convolutions):
         return made
 
     def _spread(self, y: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
-        """Return ``(images, channels in, *sizes)``."""
         channels, sizes = groups * weight.shape[1], [window.size for window in windows]
         if _are_patches(windows):
             matrices = self._matrices_of_weight(weight, groups).swapaxes(1, 2)
@@ -96,7 +94,6 @@ class FastConvolutions(Convolutions):
             run_pieces(some, len(made), work)
 
     def _weighed(self, x: np.ndarray, y: np.ndarray, windows: Sequence[Window], groups: int) -> Any:
-        """Return ``(groups, channels out of a group, channels in of a group * places)``."""
         rows, depth = y.shape[1], x.shape[1] // groups
         pieces = min(_PIECES, len(x), max(len(x) * _count(windows) // _WINDOWS, 1))
         shape = (rows, depth, *[window.kernel for window in windows])

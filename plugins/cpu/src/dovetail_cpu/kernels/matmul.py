@@ -45,7 +45,6 @@ class FastMatrixProducts(MatrixProducts):
     """Products by BLAS."""
 
     def bmm(self, x: np.ndarray, mat2: np.ndarray) -> Any:
-        """Return the products of two batches of matrices."""
         left, right, dtype = x.shape, mat2.shape, x.dtype
         if (
             len(left) == len(right) == 3
@@ -62,7 +61,6 @@ class FastMatrixProducts(MatrixProducts):
     dot = _product(1, 1, MatrixProducts.dot)
 
     def linear(self, input: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> Any:
-        """Return ``input @ weight.T + bias``."""
         dtype = input.dtype
         if dtype is weight.dtype and dtype is bias.dtype and (dtype is _SINGLE or dtype in _BLAS):
             try:
@@ -73,7 +71,6 @@ class FastMatrixProducts(MatrixProducts):
         return MatrixProducts.linear(self, input, weight, bias)
 
     def addmm(self, x: Any, mat1: Any, mat2: np.ndarray, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        """Return ``beta * x + alpha * (mat1 @ mat2)``."""
         dtype = mat1.dtype
         if (
             beta != 1

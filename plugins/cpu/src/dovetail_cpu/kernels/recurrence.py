@@ -31,7 +31,6 @@ class OneThreadSequences(RecurrentSequences):
         bias: object = None,
         reverse: bool = False,
     ) -> tuple[Any, Any, Any]:
-        """Return the hidden states, the cell states, and the four gates of all steps."""
         with numpy_in_calling_thread(_count(cx, weight)):
             made: tuple[Any, Any, Any] = self._steps(gates, hx, cx, weight, bias, reverse)
         return made

@@ -47,7 +47,6 @@ class WideChannels(ChannelNormalization):
     """
 
     def _sum_over(self, x: Array, axes: tuple[int, ...]) -> Any:
-        """Return one sum for each channel."""
         return x.sum(axis=axes, dtype=_WIDE.get(x.dtype)).astype(x.dtype, copy=False)
 
 
@@ -65,7 +64,6 @@ class FastRunningExtrema(RunningExtrema, FastRunning):
     """The greatest and least elements so far."""
 
     def logcumsumexp(self, x: np.ndarray, dim: int) -> Any:
-        """Return the logarithm of the sum of exponentials along `dim` up to each element."""
         own = x.dtype
         wide = _WIDE.get(own)
         if wide is None:

@@ -140,9 +140,6 @@ class CpuMemory(NamespaceArrays):
         return _view_of_memory(array, first, array.shape, array.strides, array.dtype, True)
 
     def bytes_at(self, pointer: DataPtr) -> Array:
-        """Return the memory of `pointer` as a 1-dimensional uint8 array, which keeps the pointer
-        alive.
-        """
         return np.asarray(AllocatedMemory(pointer))
 
     def pointer_of(self, memory: Any) -> DataPtr | None:

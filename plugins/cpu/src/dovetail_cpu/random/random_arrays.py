@@ -77,14 +77,12 @@ class CpuRandom(CpuMemory):
         return drawn_numbers.normal(source, tuple(shape), native_dtype)
 
     def integers(self, low: int, high: int, shape: Sequence[int], generator: object) -> Any:
-        """Return int64 numbers in [low, high)."""
         source = self.source(generator)
         if not isinstance(source, MersenneTwister):
             return super().integers(low, high, shape, generator)
         return drawn_numbers.integers(source, tuple(shape), low, high)
 
     def permutation(self, n: int, generator: object) -> Any:
-        """Return the int64 numbers below `n` in random order."""
         source = self.source(generator)
         if not isinstance(source, MersenneTwister):
             return super().permutation(n, generator)

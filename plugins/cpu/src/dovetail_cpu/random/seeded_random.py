@@ -33,12 +33,10 @@ class SeededRandom(Random, SeededDrawing):
 
     @never_warns
     def rand_like(self, x: Array, *, dtype: np.dtype | None = None, **options: Any) -> Any:
-        """Return an array like `x` of uniform numbers of [0, 1)."""
         return super().rand_like(np.empty_like(x), dtype=dtype)
 
     @never_warns
     def randn_like(self, x: Array, *, dtype: np.dtype | None = None, **options: Any) -> Any:
-        """Return an array like `x` of standard normal numbers."""
         return super().randn_like(np.empty_like(x), dtype=dtype)
 
     def multinomial(

@@ -26,7 +26,6 @@ class MapFetcher(Fetcher):
     """Takes samples by index."""
 
     def fetch(self, index: Any) -> Any:
-        """Return the collated samples of an index, or of a list of them."""
         if not self.is_batched:
             return self.collate(self.dataset[index])
         at_once = getattr(self.dataset, "__getitems__", None)

@@ -161,7 +161,6 @@ class TypedStorage(InternalNames, metaclass=_StorageMeta):
         return rebuild_typed_storage(made, wanted)
 
     def _line(self) -> Any:
-        """Return a tensor of all elements, which shares the memory."""
         return vector_of_storage(self, None)
 
     def _size(self) -> int:

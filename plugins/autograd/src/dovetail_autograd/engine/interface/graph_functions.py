@@ -50,7 +50,6 @@ class MultiGradHandle(RemovableHandle):
         self._handles = tuple(handles)
 
     def remove(self) -> None:
-        """Remove the hook; a second time does nothing."""
         for handle in self._handles:
             handle.remove()
 

@@ -17,7 +17,6 @@ class HookInterface(AutogradInterface):
     """Answers about hooks for every tensor, once autograd is installed."""
 
     def backward_hooks(self, tensor: TensorBase) -> TensorHooks | None:
-        """Return the mapping of tensor hooks, or None."""
         node = self.grad_fn(tensor)
         hooks = node._node_hooks if node is not None else tensor._meta and tensor._meta.hooks
         if hooks is None:
@@ -50,7 +49,6 @@ class HookInterface(AutogradInterface):
             owner.tensor[output_nr] = hooks
 
     def post_accumulate_grad_hooks(self, tensor: TensorBase) -> Hooks | None:
-        """Return the mapping of post-accumulate hooks, or None."""
         hooks: Hooks | None = tensor._meta and tensor._meta.post_accumulate
         return hooks
 

@@ -211,9 +211,6 @@ class TensorInterface(HookInterface):
             node.give_dtype(wanted)
 
     def grad_fn(self, tensor: TensorBase) -> Node | None:
-        """Return the node that created `tensor`, updated for a view whose base was written in
-        place.
-        """
         if tensor._signature & VIEW:
             made: Node | None = tensor._meta.grad_fn(tensor)
             return made
@@ -221,11 +218,9 @@ class TensorInterface(HookInterface):
         return node
 
     def is_leaf(self, tensor: TensorBase) -> bool:
-        """Return whether `tensor` was created by the user instead of a recorded call."""
         return self.grad_fn(tensor) is None
 
     def retains_grad(self, tensor: TensorBase) -> bool:
-        """Return whether the non-leaf `tensor` keeps its gradient."""
         meta = tensor._meta
         return meta is not None and bool(meta.retains_grad)
 
@@ -256,7 +251,6 @@ class TensorInterface(HookInterface):
         retain_on_node(tensor)
 
     def base(self, tensor: TensorBase) -> TensorBase | None:
-        """Return the tensor that `tensor` is a differentiable view of."""
         if not tensor._signature & VIEW:
             return None
         base: TensorBase = tensor._meta.base
@@ -276,7 +270,6 @@ class TensorInterface(HookInterface):
             check_inplace(tensor, False)
 
     def take_history(self, tensor: TensorBase, view: TensorBase) -> None:
-        """Give `tensor` the node of `view`, which it becomes."""
         take_history(tensor, view)
 
     def detach_(self, tensor: TensorBase) -> TensorBase:

@@ -37,7 +37,6 @@ class GraphRoot(Node):
         self._node_hooks = None
 
     def name(self) -> str:
-        """Return the name of the node."""
         return "GraphRoot"
 
     def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:

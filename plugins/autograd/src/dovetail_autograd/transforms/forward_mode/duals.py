@@ -39,7 +39,6 @@ class DualArray(WrappedArray):
         return f"{self.inner_text().removesuffix(')')}, tangent={self.tangent!r})"
 
     def copy(self) -> DualArray:
-        """Return a wrapper of copies."""
         clone = operator("clone", "default")
         return DualArray(clone(self.physical), clone(self.tangent), self.level)
 
