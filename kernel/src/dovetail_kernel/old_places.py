@@ -12,8 +12,6 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
-__all__ = ["forward_old_places"]
-
 OLD_PLACES: Final = {"": "garbage forks devices.by_size tensor.autograd_interface"}
 """The table of the kernel."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import nan
-from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -68,5 +67,5 @@ class Bernoulli(Chances, ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (aten.logit(self.probs),)
 
-    def _log_normalizer(self, x: Any) -> Tensor:
+    def _log_normalizer(self, x: Tensor) -> Tensor:
         return aten.log1p(aten.exp(x))

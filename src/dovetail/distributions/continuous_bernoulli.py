@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -138,7 +137,7 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (self.logits,)
 
-    def _log_normalizer(self, x: Any) -> Tensor:
+    def _log_normalizer(self, x: Tensor) -> Tensor:
         """Return the logarithm of ``(exp(x) - 1) / x``."""
         away = (x <= self._lims[0] - 0.5) | (x > self._lims[1] - 0.5)
         safe = aten.where(away, x, (self._lims[0] - 0.5) * aten.ones_like(x))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -83,5 +82,5 @@ class Gamma(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return self.concentration - 1, -self.rate
 
-    def _log_normalizer(self, x: Any, y: Any) -> Tensor:
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         return aten.lgamma(x + 1) + (x + 1) * aten.log(-y.reciprocal())

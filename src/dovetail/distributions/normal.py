@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi
-from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -67,5 +66,5 @@ class Normal(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal()
 
-    def _log_normalizer(self, x: Any, y: Any) -> Tensor:
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         return -0.25 * x.pow(2) / y + 0.5 * aten.log(-pi / y)

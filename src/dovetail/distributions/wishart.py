@@ -184,7 +184,7 @@ class Wishart(CovarianceMatrix, ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
 
-    def _log_normalizer(self, x: Any, y: Any) -> Tensor:
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         p = self._event_shape[-1]
         half = y + (p + 1) / 2
         return half * (-linalg.slogdet(-2 * x).logabsdet + _LOG_TWO * p) + aten.mvlgamma(half, p)

@@ -12,8 +12,6 @@ from weakref import WeakValueDictionary
 from dovetail_aten import Tensor, UntypedStorage
 from dovetail_kernel import backend, plugin_manager, wrap
 
-__all__ = ["init_reductions"]
-
 _received: Final[WeakValueDictionary[tuple[int, int], Any]] = WeakValueDictionary()
 """Storages of other processes by device and number of the file: one that is sent twice is one."""
 _lock: Final = Lock()

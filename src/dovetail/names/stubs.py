@@ -9,8 +9,6 @@ from dovetail_kernel import attach_stub as attach_names
 
 from .missing import names_of
 
-__all__ = ["attach_stub"]
-
 
 def attach_stub(
     module: str, remedy: str = "", remedies: Mapping[str, str] = {}

@@ -79,24 +79,9 @@ class Adadelta(ElementwiseOptimizer):
         add_scaled(parameter, step, -option(group, "lr"))
 
 
-@functional_step(
-    Adadelta, {"square_avg": "square_avgs", "acc_delta": "acc_deltas", "step": "state_steps"}
+adadelta = functional_step(
+    Adadelta,
+    "grads square_avgs acc_deltas state_steps",
+    "capturable foreach differentiable has_complex",
+    "lr rho eps weight_decay maximize",
 )
-def adadelta(
-    params: list[Tensor],
-    grads: list[Tensor],
-    square_avgs: list[Tensor],
-    acc_deltas: list[Tensor],
-    state_steps: list[Tensor],
-    capturable: bool = False,
-    foreach: bool | None = None,
-    differentiable: bool = False,
-    has_complex: bool = False,
-    *,
-    lr: float,
-    rho: float,
-    eps: float,
-    weight_decay: float,
-    maximize: bool,
-) -> dict[str, Any]:
-    return locals()

@@ -110,24 +110,9 @@ class Adagrad(ElementwiseOptimizer):
         add_quotient(parameter, gradient, denominator, factor)
 
 
-@functional_step(Adagrad, {"sum": "state_sums", "step": "state_steps"})
-def adagrad(
-    params: list[Tensor],
-    grads: list[Tensor],
-    state_sums: list[Tensor],
-    state_steps: list[Tensor],
-    fused: bool | None = None,
-    grad_scale: Tensor | None = None,
-    found_inf: Tensor | None = None,
-    has_sparse_grad: bool = False,
-    foreach: bool | None = None,
-    differentiable: bool = False,
-    has_complex: bool = False,
-    *,
-    lr: float,
-    weight_decay: float,
-    lr_decay: float,
-    eps: float,
-    maximize: bool,
-) -> dict[str, Any]:
-    return locals()
+adagrad = functional_step(
+    Adagrad,
+    "grads state_sums state_steps",
+    "fused grad_scale found_inf has_sparse_grad foreach differentiable has_complex",
+    "lr weight_decay lr_decay eps maximize",
+)

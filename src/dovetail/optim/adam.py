@@ -166,38 +166,11 @@ class AdamW(Adam):
         )
 
 
-@functional_step(
+adam = functional_step(
     Adam,
-    {
-        "exp_avg": "exp_avgs",
-        "exp_avg_sq": "exp_avg_sqs",
-        "max_exp_avg_sq": "max_exp_avg_sqs",
-        "step": "state_steps",
-    },
-    only={"max_exp_avg_sq": lambda options: options["amsgrad"]},
+    "grads exp_avgs exp_avg_sqs max_exp_avg_sqs state_steps",
+    "foreach capturable differentiable fused grad_scale found_inf has_complex "
+    "decoupled_weight_decay",
+    "amsgrad beta1 beta2 lr weight_decay eps maximize",
+    only={"max_exp_avg_sqs": lambda options: options["amsgrad"]},
 )
-def adam(
-    params: list[Tensor],
-    grads: list[Tensor],
-    exp_avgs: list[Tensor],
-    exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor],
-    state_steps: list[Tensor],
-    foreach: bool | None = None,
-    capturable: bool = False,
-    differentiable: bool = False,
-    fused: bool | None = None,
-    grad_scale: Tensor | None = None,
-    found_inf: Tensor | None = None,
-    has_complex: bool = False,
-    decoupled_weight_decay: bool = False,
-    *,
-    amsgrad: bool,
-    beta1: float | Tensor,
-    beta2: float | Tensor,
-    lr: float | Tensor,
-    weight_decay: float,
-    eps: float,
-    maximize: bool,
-) -> dict[str, Any]:
-    return locals()

@@ -78,23 +78,9 @@ class Adamax(ElementwiseOptimizer):
         )
 
 
-@functional_step(Adamax, {"exp_avg": "exp_avgs", "exp_inf": "exp_infs", "step": "state_steps"})
-def adamax(
-    params: list[Tensor],
-    grads: list[Tensor],
-    exp_avgs: list[Tensor],
-    exp_infs: list[Tensor],
-    state_steps: list[Tensor],
-    foreach: bool | None = None,
-    maximize: bool = False,
-    differentiable: bool = False,
-    capturable: bool = False,
-    has_complex: bool = False,
-    *,
-    eps: float,
-    beta1: float,
-    beta2: float,
-    lr: float,
-    weight_decay: float,
-) -> dict[str, Any]:
-    return locals()
+adamax = functional_step(
+    Adamax,
+    "grads exp_avgs exp_infs state_steps",
+    "foreach maximize differentiable capturable has_complex",
+    "eps beta1 beta2 lr weight_decay",
+)

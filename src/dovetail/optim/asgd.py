@@ -87,24 +87,9 @@ class ASGD(ElementwiseOptimizer):
         values["mu"] = 1 / max(1, step - group["t0"])
 
 
-@functional_step(ASGD, {"ax": "axs", "mu": "mus", "eta": "etas", "step": "state_steps"})
-def asgd(
-    params: list[Tensor],
-    grads: list[Tensor],
-    axs: list[Tensor],
-    mus: list[Tensor],
-    etas: list[Tensor],
-    state_steps: list[Tensor],
-    foreach: bool | None = None,
-    maximize: bool = False,
-    differentiable: bool = False,
-    capturable: bool = False,
-    has_complex: bool = False,
-    *,
-    lambd: float,
-    lr: float,
-    t0: float,
-    alpha: float,
-    weight_decay: float,
-) -> dict[str, Any]:
-    return locals()
+asgd = functional_step(
+    ASGD,
+    "grads axs mus etas state_steps",
+    "foreach maximize differentiable capturable has_complex",
+    "lambd lr t0 alpha weight_decay",
+)

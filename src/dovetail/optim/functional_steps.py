@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Final, ParamSpec
+from typing import Any, Final
 
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer
 from .options import check_implementation
-
-P = ParamSpec("P")
 
 _PAIRS: Final = {
     "betas": ("beta1", "beta2"),
@@ -55,57 +53,84 @@ AssertionError
 
 def functional_step(
     kind: type[ElementwiseOptimizer],
-    states: Mapping[str, str],
+    lists: str,
+    flags: str,
+    options: str,
     only: Mapping[str, Callable[[dict[str, Any]], bool]] | None = None,
-) -> Callable[[Callable[P, dict[str, Any]]], Callable[P, None]]:
-    """Return a decorator that turns a signature into the functional form of an optimizer.
-
-    The decorated function has PyTorch's parameters, beginning with the parameters and gradients,
-    and returns ``locals()``.
+) -> Callable[..., None]:
+    """Return the functional form of an optimizer, with PyTorch's parameters.
 
     Parameters
     ----------
     kind
         The optimizer whose rule is applied.
-    states
-        Entries of the state, with the function's parameters that contain them as lists.
+    lists
+        Names of the lists behind ``params``: the gradients, and the entries of the state in the
+        plural, ``state_steps`` for ``step``.
+    flags
+        Names of the parameters behind these, which have defaults.
+    options
+        Names of the keyword-only parameters, which have none.
     only
-        For entries that only some options use: a function that tells whether the options use them.
+        For lists that only some options use: a function that tells whether the options use them.
     """
     conditions = only or {}
+    gradients, *states = lists.split()
+    entries = {each: _entry(each) for each in states}
+    parameters = [
+        *[f"{each}: list[Tensor]" for each in ("params", gradients, *states)],
+        *[f"{each}: {_FLAGS.get(each, 'bool = False')}" for each in flags.split()],
+        "*",
+        *[f"{each}: {_OPTIONS.get(each, 'float')}" for each in options.split()],
+    ]
+    name = kind.__name__.lower()
+    namespace: dict[str, Any] = {}
+    exec(f"def {name}({', '.join(parameters)}) -> None:\n    return locals()", namespace)
+    arguments = namespace[name]
 
-    def decorate(function: Callable[P, dict[str, Any]]) -> Callable[P, None]:
-        code: Any = function.__code__
-        names = code.co_varnames
-        gradients = names[1]
-        function.__annotations__["return"] = None
+    @wraps(arguments)
+    def step(*args: Any, **kwargs: Any) -> None:
+        given = arguments(*args, **kwargs)
+        refuse_scaling(given.pop("grad_scale", None), given.pop("found_inf", None))
+        params, grads = given.pop("params"), given.pop(gradients)
+        state = {entry: given.pop(name) for name, entry in entries.items()}
+        for name, is_read in conditions.items():
+            if not is_read(given):
+                del state[entries[name]]
+        for pair, (first, second) in _PAIRS.items():
+            if first in given:
+                given[pair] = given.pop(first), given.pop(second)
+        for name in _ACCEPTED:
+            given.pop(name, None)
+        take_steps(kind, params, grads, state, **given)
 
-        @wraps(function)
-        def step(*args: P.args, **kwargs: P.kwargs) -> None:
-            options = function(*args, **kwargs)
-            refuse_scaling(options.pop("grad_scale", None), options.pop("found_inf", None))
-            params, grads = options.pop("params"), options.pop(gradients)
-            lists = {entry: options.pop(name) for entry, name in states.items()}
-            for entry, is_read in conditions.items():
-                if not is_read(options):
-                    del lists[entry]
-            for pair, (first, second) in _PAIRS.items():
-                if first in options:
-                    options[pair] = options.pop(first), options.pop(second)
-            for name in _ACCEPTED:
-                options.pop(name, None)
-            take_steps(kind, params, grads, lists, **options)
+    step.__module__ = kind.__module__
+    rest = {*_ACCEPTED, "grad_scale", "found_inf"}
+    step.__doc__ = _DOCSTRING.format(
+        kind=kind.__name__,
+        gradients=gradients,
+        states=", ".join(states),
+        options=", ".join([each for each in f"{flags} {options}".split() if each not in rest]),
+    )
+    return step
 
-        rest = {"params", gradients, *states.values(), *_ACCEPTED, "grad_scale", "found_inf"}
-        step.__doc__ = _DOCSTRING.format(
-            kind=kind.__name__,
-            gradients=gradients,
-            states=", ".join(states.values()),
-            options=", ".join([name for name in names if name not in rest]),
-        )
-        return step
 
-    return decorate
+_FLAGS: Final = {
+    **dict.fromkeys(("foreach", "fused"), "bool | None = None"),
+    **dict.fromkeys(("grad_scale", "found_inf"), "Tensor | None = None"),
+}
+"""Types and defaults of flags that are not bools."""
+
+_OPTIONS: Final = {
+    **dict.fromkeys(("lr", "beta1", "beta2"), "float | Tensor"),
+    **dict.fromkeys(("amsgrad", "centered", "maximize", "nesterov"), "bool"),
+}
+"""Types of options that are not numbers alone."""
+
+
+def _entry(name: str) -> str:
+    """Return the entry of a state that a list has a value of for each parameter."""
+    return name.removeprefix("state_").removesuffix("_list").removesuffix("s")
 
 
 def take_steps(

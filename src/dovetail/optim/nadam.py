@@ -103,34 +103,9 @@ class NAdam(ElementwiseOptimizer):
         add_quotient(parameter, mean, denominator, -rate * following / (1 - product * following))
 
 
-@functional_step(
+nadam = functional_step(
     NAdam,
-    {
-        "exp_avg": "exp_avgs",
-        "exp_avg_sq": "exp_avg_sqs",
-        "mu_product": "mu_products",
-        "step": "state_steps",
-    },
+    "grads exp_avgs exp_avg_sqs mu_products state_steps",
+    "decoupled_weight_decay foreach capturable differentiable has_complex maximize",
+    "beta1 beta2 lr weight_decay momentum_decay eps",
 )
-def nadam(
-    params: list[Tensor],
-    grads: list[Tensor],
-    exp_avgs: list[Tensor],
-    exp_avg_sqs: list[Tensor],
-    mu_products: list[Tensor],
-    state_steps: list[Tensor],
-    decoupled_weight_decay: bool = False,
-    foreach: bool | None = None,
-    capturable: bool = False,
-    differentiable: bool = False,
-    has_complex: bool = False,
-    maximize: bool = False,
-    *,
-    beta1: float,
-    beta2: float,
-    lr: float,
-    weight_decay: float,
-    momentum_decay: float,
-    eps: float,
-) -> dict[str, Any]:
-    return locals()

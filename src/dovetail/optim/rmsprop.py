@@ -111,37 +111,13 @@ class RMSprop(ElementwiseOptimizer):
             add_quotient(parameter, gradient, root, -rate)
 
 
-@functional_step(
+rmsprop = functional_step(
     RMSprop,
-    {
-        "square_avg": "square_avgs",
-        "grad_avg": "grad_avgs",
-        "momentum_buffer": "momentum_buffer_list",
-        "step": "state_steps",
-    },
+    "grads square_avgs grad_avgs momentum_buffer_list state_steps",
+    "foreach maximize differentiable capturable has_complex",
+    "lr alpha eps weight_decay momentum centered",
     only={
-        "grad_avg": lambda options: options["centered"],
-        "momentum_buffer": lambda options: options["momentum"] > 0,
+        "grad_avgs": lambda options: options["centered"],
+        "momentum_buffer_list": lambda options: options["momentum"] > 0,
     },
 )
-def rmsprop(
-    params: list[Tensor],
-    grads: list[Tensor],
-    square_avgs: list[Tensor],
-    grad_avgs: list[Tensor],
-    momentum_buffer_list: list[Tensor],
-    state_steps: list[Tensor],
-    foreach: bool | None = None,
-    maximize: bool = False,
-    differentiable: bool = False,
-    capturable: bool = False,
-    has_complex: bool = False,
-    *,
-    lr: float,
-    alpha: float,
-    eps: float,
-    weight_decay: float,
-    momentum: float,
-    centered: bool,
-) -> dict[str, Any]:
-    return locals()

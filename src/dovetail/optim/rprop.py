@@ -80,22 +80,9 @@ class Rprop(ElementwiseOptimizer):
         previous.copy_(gradient)
 
 
-@functional_step(Rprop, {"prev": "prevs", "step_size": "step_sizes", "step": "state_steps"})
-def rprop(
-    params: list[Tensor],
-    grads: list[Tensor],
-    prevs: list[Tensor],
-    step_sizes: list[Tensor],
-    state_steps: list[Tensor],
-    foreach: bool | None = None,
-    capturable: bool = False,
-    maximize: bool = False,
-    differentiable: bool = False,
-    has_complex: bool = False,
-    *,
-    step_size_min: float,
-    step_size_max: float,
-    etaminus: float,
-    etaplus: float,
-) -> dict[str, Any]:
-    return locals()
+rprop = functional_step(
+    Rprop,
+    "grads prevs step_sizes state_steps",
+    "foreach capturable maximize differentiable has_complex",
+    "step_size_min step_size_max etaminus etaplus",
+)

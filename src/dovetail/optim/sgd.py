@@ -116,26 +116,10 @@ class SGD(ElementwiseOptimizer):
         add_scaled(parameter, gradient, -option(group, "lr"))
 
 
-@functional_step(
+sgd = functional_step(
     SGD,
-    {"momentum_buffer": "momentum_buffer_list"},
-    only={"momentum_buffer": lambda options: options["momentum"]},
+    "d_p_list momentum_buffer_list",
+    "has_sparse_grad foreach fused grad_scale found_inf",
+    "weight_decay momentum lr dampening nesterov maximize",
+    only={"momentum_buffer_list": lambda options: options["momentum"]},
 )
-def sgd(
-    params: list[Tensor],
-    d_p_list: list[Tensor],
-    momentum_buffer_list: list[Tensor | None],
-    has_sparse_grad: bool = False,
-    foreach: bool | None = None,
-    fused: bool | None = None,
-    grad_scale: Tensor | None = None,
-    found_inf: Tensor | None = None,
-    *,
-    weight_decay: float,
-    momentum: float,
-    lr: float,
-    dampening: float,
-    nesterov: bool,
-    maximize: bool,
-) -> dict[str, Any]:
-    return locals()

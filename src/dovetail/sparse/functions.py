@@ -11,8 +11,6 @@ from dovetail_dispatcher import ops
 from . import arithmetic, matrix_products, scipy_products
 from .coordinate_tensor import CoordinateTensor
 
-__all__ = ["addmm", "mm", "sum"]
-
 
 def mm(mat1: object, mat2: object, reduce: str | None = None) -> Tensor:
     """Return the product of two matrices, at least one of which is sparse.

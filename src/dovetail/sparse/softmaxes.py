@@ -11,8 +11,6 @@ from .arithmetic import _dim
 from .conversions import converted, summed
 from .coordinate_tensor import CoordinateTensor, flat_places, refusal
 
-__all__ = ["log_softmax", "softmax"]
-
 
 def softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
     """Return the softmax along a dimension of a sparse tensor.

@@ -36,8 +36,6 @@ from .templates.arithmetic import ARITHMETIC, SERVING_NUMBERS
 if TYPE_CHECKING:
     from dovetail_dispatcher.testing import OpInfo
 
-__all__ = ["load"]
-
 DECLARATIONS = f"{__file__.removesuffix('library.py')}families"
 """Folder of the files that the rows of `OPERATORS` name."""
 

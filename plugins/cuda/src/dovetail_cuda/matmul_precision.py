@@ -8,8 +8,6 @@ import cupy
 import numpy as np
 from cupy._core import _routines_linalg as products
 
-__all__ = ["set_tf32"]
-
 _DEFAULT: Final = 1
 _TF32: Final = 7
 """CuPy's numbers of how to compute."""

@@ -9,8 +9,6 @@ import cupyx
 
 from dovetail_aten.typing import Array
 
-__all__ = ["copied_soon", "is_pinned"]
-
 
 def is_pinned(array: Any) -> bool:
     """Return whether a NumPy array lies in page-locked memory."""

@@ -25,8 +25,6 @@ from .families.indexing import read
 from .families.random_numbers import ChunkedGenerator
 from .shapes import native_dtype
 
-__all__ = ["DaskArrays"]
-
 _ALL: Final = slice(None)
 
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from .chunks import one_empty_chunk
 
-__all__ = ["Checked", "Result", "elementwise", "on_blocks", "on_blocks_for_several"]
-
 Labels = Sequence[Hashable]
 
 

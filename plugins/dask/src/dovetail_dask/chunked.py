@@ -21,8 +21,6 @@ from .cpu_calls import arrays_among, cpu_call, cpu_kernel
 from .error_state import computed
 from .shapes import Shaped, results_of
 
-__all__ = ["AlongDim", "OneTask", "OverBatch", "define"]
-
 ALONG_DIM: Final = (
     *("cummax", "cummin", "logcumsumexp", "sort", "sort.stable", "kthvalue"),
     *("median.dim", "nanmedian.dim", "mode"),

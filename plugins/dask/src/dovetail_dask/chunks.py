@@ -11,8 +11,6 @@ import numpy as np
 
 from dovetail_aten.typing import Array
 
-__all__ = ["automatic", "check_known", "one_chunk", "one_chunk_along", "one_empty_chunk", "reshape"]
-
 
 class Chunked(Array, Protocol):
     """An array of Dask's: one that is computed chunk by chunk."""

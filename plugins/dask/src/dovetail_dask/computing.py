@@ -14,8 +14,6 @@ from dovetail_kernel import TensorBase, wrap
 
 from .error_state import computed, persisted
 
-__all__ = ["compute", "persist", "visualize"]
-
 _HOLDERS = (TensorBase, dovetail.nn.Module, dovetail.optim.Optimizer, Mapping, list, tuple)
 
 

@@ -14,8 +14,6 @@ from dovetail_aten.typing import Array
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey
 
-__all__ = ["CpuCall", "arrays_among", "cpu_call", "cpu_kernel", "filled"]
-
 
 @cache
 def cpu_kernel(name: str) -> Callable[..., Any]:

@@ -11,8 +11,6 @@ from typing import Any
 import dask
 import numpy as np
 
-__all__ = ["computed", "on_host", "persisted"]
-
 
 def computed(*values: Any, **options: Any) -> tuple[Any, ...]:
     """Return what `dask.compute` returns."""

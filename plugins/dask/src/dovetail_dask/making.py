@@ -13,8 +13,6 @@ from dovetail_kernel import wrap
 
 from .chunks import check_known
 
-__all__ = ["from_dask", "from_zarr"]
-
 
 def from_dask(array: Array) -> dovetail.Tensor:
     """Return a tensor on device ``dask`` of a Dask array, with its chunks; nothing is computed.

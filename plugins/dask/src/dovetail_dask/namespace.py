@@ -16,8 +16,6 @@ from .chunks import Chunked, automatic, reshape
 from .families.indexing import take, take_along_axis
 from .families.products import matmul
 
-__all__ = ["Namespace"]
-
 Function = Callable[..., Any]
 
 

@@ -12,8 +12,6 @@ import dovetail
 from dovetail_aten.backend import ready_backend
 from dovetail_kernel import TensorBase, wrap
 
-__all__ = ["recompute"]
-
 
 def recompute(over: int | str = "64MiB") -> Any:
     """Return a context in which backward recomputes what forward saves, where that is large.

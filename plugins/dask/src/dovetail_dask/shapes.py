@@ -15,8 +15,6 @@ from dovetail_aten.meta import MetaArray
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import DTYPES, DispatchKey, dtype
 
-__all__ = ["Shaped", "native_dtype", "results_of"]
-
 
 def native_dtype(wanted: dtype) -> Any:
     """Return NumPy's dtype, for bfloat16 that of ml_dtypes."""

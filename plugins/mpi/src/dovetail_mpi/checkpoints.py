@@ -11,8 +11,6 @@ from .collectives.objects import broadcast_object_list
 from .groups import member
 from .process_group import ProcessGroup
 
-__all__ = ["load_checkpoint", "save_checkpoint"]
-
 
 def save_checkpoint(
     state: object, path: str | os.PathLike[str], group: ProcessGroup | None = None

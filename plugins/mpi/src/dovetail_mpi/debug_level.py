@@ -6,8 +6,6 @@ import os
 from enum import Enum
 from typing import Final
 
-__all__ = ["DebugLevel", "get_debug_level", "set_debug_level", "set_debug_level_from_env"]
-
 
 class DebugLevel(Enum):
     """With OFF and INFO, collectives are not checked beforehand; with DETAIL, ranks compare every

@@ -1,7 +1,5 @@
 """The errors of `dovetail.distributed`."""
 
-__all__ = ["DistBackendError", "DistError"]
-
 
 class DistError(RuntimeError):
     """A call of `dovetail.distributed` failed."""

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from .process_group import ProcessGroup
 
-__all__ = ["watch_exit"]
-
 _groups: list[ProcessGroup] = []
 _process = -1
 _SECONDS_TO_READ: Final = 0.5

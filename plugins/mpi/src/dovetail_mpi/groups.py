@@ -11,28 +11,6 @@ from typing import Any, Final
 from .exits import watch_exit
 from .process_group import Communicators, ProcessGroup
 
-__all__ = [
-    "GroupMember",
-    "default_pg_timeout",
-    "destroy_process_group",
-    "get_backend",
-    "get_global_rank",
-    "get_group_rank",
-    "get_node_local_rank",
-    "get_process_group_ranks",
-    "get_rank",
-    "get_world_size",
-    "group",
-    "init_process_group",
-    "is_available",
-    "is_initialized",
-    "is_mpi_available",
-    "member",
-    "new_group",
-    "new_subgroups",
-    "new_subgroups_by_enumeration",
-]
-
 default_pg_timeout: Final = timedelta(minutes=30)
 _NOT_A_MEMBER: Final = -100
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 import dovetail
 from dovetail.autograd.graph import increment_version
 
-__all__ = ["HostArray"]
-
 _HALVES = (dovetail.float16, dovetail.bfloat16)
 
 

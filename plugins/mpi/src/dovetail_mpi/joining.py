@@ -12,8 +12,6 @@ import dovetail
 from .collectives.reductions import all_reduce
 from .process_group import ProcessGroup
 
-__all__ = ["Join", "JoinHook", "Joinable"]
-
 
 class JoinHook:
     """The part of one object on a rank without inputs."""

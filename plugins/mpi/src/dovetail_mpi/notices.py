@@ -8,8 +8,6 @@ from __future__ import annotations
 import pickle
 from typing import Any, NamedTuple
 
-__all__ = ["Notice", "NoticeBoard"]
-
 
 class Notice(NamedTuple):
     """The last notice of a process.

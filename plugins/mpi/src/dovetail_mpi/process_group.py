@@ -11,8 +11,6 @@ from .errors import DistBackendError
 from .notices import NoticeBoard
 from .waiting import Transfer
 
-__all__ = ["Communicators", "ProcessGroup"]
-
 
 class Communicators(NamedTuple):
     """The communicators of a group, between the same processes.

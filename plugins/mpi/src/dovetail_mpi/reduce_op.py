@@ -8,8 +8,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ReduceOp", "check_reduction", "mpi_operation"]
-
 
 class RedOpType(Enum):
     """The reductions that `ReduceOp` names."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from .process_group import ProcessGroup
 
-__all__ = ["Transfer"]
-
 _BUSY: Final = 0.05
 """Seconds in which a waiting process asks again and again; then it sleeps between two questions."""
 _PATIENCE: Final = 0.5

@@ -8,8 +8,6 @@ from typing import Any
 
 from .waiting import Transfer
 
-__all__ = ["Future", "Work"]
-
 
 class Work:
     """A collective or message in progress. Do not use its tensors before `wait` returns.

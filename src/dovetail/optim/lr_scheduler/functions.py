@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 from ..optimizer import Optimizer
 from .scheduler import LRScheduler, check_optimizer, state_of
 
-__all__ = ["LambdaLR", "MultiplicativeLR"]
-
 Factor: TypeAlias = Callable[[int], float]
 
 

@@ -20,8 +20,6 @@ from .reducer import Reducer
 from .uneven_inputs import JoinHookOfModel, UnevenInputs
 from .used_parameters import unused_parameters
 
-__all__ = ["DistributedDataParallel"]
-
 _IGNORED = "_ddp_params_and_buffers_to_ignore"
 
 

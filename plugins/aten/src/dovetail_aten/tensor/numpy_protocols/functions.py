@@ -10,8 +10,6 @@ from dovetail_kernel import TensorBase, wrap
 from ...calling.operands import backend_of_operand
 from . import products, reductions, shapes
 
-__all__ = ["call_function"]
-
 _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     **products.FUNCTIONS,
     **reductions.FUNCTIONS,
