@@ -40,7 +40,6 @@ module_exec(PyObject *module)
     module_state *state = PyModule_GetState(module);
     if (make_constants(state) < 0 || add_ufunc_loop_type(module, state) < 0 ||
         choose_instruction_set(module) < 0 || add_compiled_kernel_type(module) < 0 ||
-        add_half_loop_type(module) < 0 ||
         add_route_type(module, state) < 0 || add_entry_type(module, state) < 0) {
         return -1;
     }

@@ -33,6 +33,7 @@ typedef struct {
     PyUFuncObject *ufunc;
     typed_loop loops[TYPE_COUNT]; /* by the type number of all inputs */
     half_loop halves;             /* of float16 and bfloat16, which are rounded once */
+    int takes_singles;            /* whether numbers of single precision may stand beside these */
 } UfuncLoop;
 
 /* The elements of a call: strides per operand, the output last. */
@@ -403,6 +404,13 @@ ufunc_loop_compute(
     UfuncLoop *self = (UfuncLoop *)loop;
     PyObject *out = NULL;
     *is_mine = 0;
+    if (self->takes_singles && count == self->ufunc->nin && names == NULL) {
+        PyObject *result = compute_halves(&self->halves, args, NULL, 1);
+        *is_mine = result != NULL || PyErr_Occurred() != NULL;
+        if (*is_mine) {
+            return result;
+        }
+    }
     if (count != self->ufunc->nin || !is_plain(args[0]) || (count == 2 && !is_plain(args[1]))) {
         return NULL;
     }
@@ -483,9 +491,11 @@ collect_loops(UfuncLoop *self)
 static PyObject *
 ufunc_loop_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"ufunc", NULL};
+    static char *keywords[] = {"ufunc", "takes_singles", NULL};
     PyObject *ufunc;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:UfuncLoop", keywords, &ufunc)) {
+    int takes_singles = 0;
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O|p:UfuncLoop", keywords, &ufunc, &takes_singles)) {
         return NULL;
     }
     if (!PyObject_TypeCheck(ufunc, &PyUFunc_Type)) {
@@ -507,6 +517,11 @@ ufunc_loop_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->ufunc = (PyUFuncObject *)Py_NewRef(ufunc);
     collect_loops(self);
     find_half_loop(&self->halves, found);
+    self->takes_singles = takes_singles;
+    if (takes_singles && self->halves.function == NULL) {
+        PyErr_Format(PyExc_ValueError, "%R has no loop for single precision", ufunc);
+        Py_CLEAR(self);
+    }
     return (PyObject *)self;
 }
 

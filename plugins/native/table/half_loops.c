@@ -4,17 +4,10 @@
  * done a room at a time, with vector instructions: results are rounded once from what the ufunc
  * returns in single precision.
  *
- * UfuncLoop (core) computes so. A HalfLoop takes numbers of single precision beside arrays of half
- * precision, too, of which NumPy would make arrays of single precision.
+ * UfuncLoop (core) computes so; one that takes singles has numbers of single precision beside arrays
+ * of half precision, too, of which NumPy would make arrays of single precision.
  */
 #include "layouts.h"
-
-typedef struct {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
-    PyObject *ufunc;
-    half_loop loop;
-} HalfLoop;
 
 /* A call: which half precision, and which operands are numbers of single precision. */
 typedef struct {
@@ -117,131 +110,4 @@ find_half_loop(half_loop *loop, const PyUFuncObject *ufunc)
             return;
         }
     }
-}
-
-static PyObject *
-half_loop_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    HalfLoop *self = (HalfLoop *)object;
-    Py_ssize_t given = PyVectorcall_NARGS(nargsf);
-    if (given == self->loop.inputs && names == NULL) {
-        PyObject *result = compute_halves(&self->loop, args, NULL, 1);
-        if (result != NULL || PyErr_Occurred() != NULL) {
-            return result;
-        }
-    }
-    return PyObject_Vectorcall(self->ufunc, args, nargsf, names);
-}
-
-/* ---- the type -------------------------------------------------------------------------------- */
-
-static PyObject *
-half_loop_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
-{
-    static char *keywords[] = {"ufunc", NULL};
-    PyObject *ufunc;
-    if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!:HalfLoop", keywords, &PyUFunc_Type, &ufunc)) {
-        return NULL;
-    }
-    PyUFuncObject *found = (PyUFuncObject *)ufunc;
-    HalfLoop *self = (HalfLoop *)type->tp_alloc(type, 0);
-    if (self == NULL) {
-        return NULL;
-    }
-    self->vectorcall = half_loop_vectorcall;
-    self->ufunc = Py_NewRef(ufunc);
-    if (!found->core_enabled && found->nout == 1 && found->nin >= 1 && found->nin <= 2) {
-        find_half_loop(&self->loop, found);
-    }
-    if (self->loop.function == NULL) {
-        PyErr_Format(
-            PyExc_ValueError,
-            "HalfLoop() takes an elementwise ufunc of one or two numbers of single precision and "
-            "one result, not %R",
-            ufunc);
-        Py_CLEAR(self);
-    }
-    return (PyObject *)self;
-}
-
-static int
-half_loop_traverse(HalfLoop *self, visitproc visit, void *arg)
-{
-    Py_VISIT(Py_TYPE(self));
-    Py_VISIT(self->ufunc);
-    return 0;
-}
-
-static int
-half_loop_clear(HalfLoop *self)
-{
-    Py_CLEAR(self->ufunc);
-    return 0;
-}
-
-static void
-half_loop_dealloc(HalfLoop *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    half_loop_clear(self);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
-
-static PyObject *
-half_loop_repr(HalfLoop *self)
-{
-    return PyUnicode_FromFormat("<loop of %R for half precision>", self->ufunc);
-}
-
-static PyObject *
-half_loop_name(HalfLoop *self, void *unused)
-{
-    return PyObject_GetAttrString(self->ufunc, "__name__");
-}
-
-static PyGetSetDef half_loop_getset[] = {
-    {"__name__", (getter)half_loop_name, NULL, "The name of the ufunc.", NULL},
-    {"lays_out", get_lays_out, NULL, NULL, NULL},
-    {NULL},
-};
-
-static PyMemberDef half_loop_members[] = {
-    {"__wrapped__", T_OBJECT_EX, offsetof(HalfLoop, ufunc), READONLY, "The ufunc."},
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(HalfLoop, vectorcall), READONLY, NULL},
-    {NULL},
-};
-
-static PyType_Slot half_loop_slots[] = {
-    {Py_tp_new, half_loop_new},
-    {Py_tp_dealloc, half_loop_dealloc},
-    {Py_tp_traverse, half_loop_traverse},
-    {Py_tp_clear, half_loop_clear},
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_repr, half_loop_repr},
-    {Py_tp_getset, half_loop_getset},
-    {Py_tp_members, half_loop_members},
-    {0, NULL},
-};
-
-static PyType_Spec half_loop_spec = {
-    .name = "dovetail_native._core.HalfLoop",
-    .basicsize = sizeof(HalfLoop),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-             Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = half_loop_slots,
-};
-
-int
-add_half_loop_type(PyObject *module)
-{
-    PyObject *type = PyType_FromModuleAndSpec(module, &half_loop_spec, NULL);
-    if (type == NULL) {
-        return -1;
-    }
-    int status = PyModule_AddType(module, (PyTypeObject *)type);
-    Py_DECREF(type);
-    return status;
 }

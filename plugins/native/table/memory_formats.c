@@ -82,6 +82,22 @@ new_channels_last(int ndim, const npy_intp *shape, PyArray_Descr *dtype)
         &PyArray_Type, dtype, ndim, shape, strides, NULL, 0, NULL);
 }
 
+PyArrayObject *
+in_format(PyObject *array, int is_last)
+{
+    return is_last ? in_channels_last(array) : in_c_order(array);
+}
+
+PyArrayObject *
+new_in_format(int ndim, const npy_intp *shape, PyArray_Descr *dtype, int is_last)
+{
+    if (is_last) {
+        return new_channels_last(ndim, shape, dtype);
+    }
+    Py_INCREF(dtype); /* which the next call takes */
+    return (PyArrayObject *)PyArray_Empty(ndim, shape, dtype, 0);
+}
+
 PyObject *
 laid_in_channels_last(PyObject *array)
 {

@@ -190,9 +190,8 @@ static PyArrayObject *
 images_like(PyObject *images, int is_last)
 {
     PyArrayObject *model = (PyArrayObject *)images;
-    return is_last ? new_channels_last(
-                         PyArray_NDIM(model), PyArray_DIMS(model), PyArray_DESCR(model))
-                   : empty_like(images);
+    return new_in_format(
+        PyArray_NDIM(model), PyArray_DIMS(model), PyArray_DESCR(model), is_last);
 }
 
 /* Let images whose channels come last be rows of channels, which are normalized like columns. */

@@ -149,13 +149,16 @@ set_shape(const pooling *read, PyObject *images, npy_intp *shape)
     return ndim;
 }
 
-/* A new array of a dtype with that shape. */
+/* A new array with that shape, of a type, whose channels come last if `is_last`. */
 static PyArrayObject *
-array_of_windows(const pooling *read, PyObject *images, int dtype)
+array_of_windows(const pooling *read, PyObject *images, int type, int is_last)
 {
     npy_intp shape[NPY_MAXDIMS];
     int ndim = set_shape(read, images, shape);
-    return (PyArrayObject *)PyArray_EMPTY(ndim, shape, dtype, 0);
+    PyArray_Descr *dtype = PyArray_DescrFromType(type);
+    PyArrayObject *made = new_in_format(ndim, shape, dtype, is_last);
+    Py_DECREF(dtype);
+    return made;
 }
 
 /* Whether an array has that shape. */
@@ -197,55 +200,31 @@ stay_channels_last(const pooling *read, PyObject *images)
     return PyArray_NDIM(array) == read->ndim + 2 && is_channels_last(array);
 }
 
-/* A new array of a dtype with an element for each window, whose channels come last. */
-static PyArrayObject *
-last_array_of_windows(const pooling *read, PyObject *images, int type)
-{
-    npy_intp shape[NPY_MAXDIMS];
-    int ndim = set_shape(read, images, shape);
-    PyArray_Descr *dtype = PyArray_DescrFromType(type);
-    PyArrayObject *made = new_channels_last(ndim, shape, dtype);
-    Py_DECREF(dtype);
-    return made;
-}
-
 /* ---- maxima ---------------------------------------------------------------------------------- */
-
-static PyObject *
-compute_maxima_last(const pooling *read, PyObject *images)
-{
-    PyArrayObject *array = (PyArrayObject *)images, *input = in_channels_last(images);
-    results made = {.failed = input == NULL};
-    void *maxima = add_result(&made, last_array_of_windows(read, images, PyArray_TYPE(array)));
-    void *indices = add_result(&made, last_array_of_windows(read, images, NPY_INT64));
-    if (!made.failed) {
-        npy_intp samples = PyArray_DIM(array, 0), channels = PyArray_DIM(array, 1);
-        const void *from = PyArray_DATA(input);
-        RELEASED(
-            PyArray_SIZE(input), kernels_of(read)->maxima_last(
-                                     maxima, indices, from, samples, channels, &read->windows));
-    }
-    Py_XDECREF(input);
-    return tuple_of(&made);
-}
 
 static PyObject *
 compute_maxima(const pooling *read, PyObject *images, int may_stay)
 {
-    if (may_stay && stay_channels_last(read, images) &&
-        PyArray_SIZE((PyArrayObject *)images) / read->count <= INT32_MAX) {
-        return compute_maxima_last(read, images);
-    }
-    PyArrayObject *input = in_c_order(images);
+    PyArrayObject *array = (PyArrayObject *)images;
+    int is_last = may_stay && stay_channels_last(read, images) &&
+                  PyArray_SIZE(array) / read->count <= INT32_MAX;
+    PyArrayObject *input = in_format(images, is_last);
     results made = {.failed = input == NULL};
-    void *maxima = add_result(
-        &made, array_of_windows(read, images, PyArray_TYPE((PyArrayObject *)images)));
-    void *indices = add_result(&made, array_of_windows(read, images, NPY_INT64));
+    void *maxima = add_result(&made, array_of_windows(read, images, PyArray_TYPE(array), is_last));
+    void *indices = add_result(&made, array_of_windows(read, images, NPY_INT64, is_last));
     if (!made.failed) {
         const void *from = PyArray_DATA(input);
-        RELEASED(
-            PyArray_SIZE(input), kernels_of(read)->maxima(
-                                     maxima, indices, from, read->count, &read->windows));
+        if (is_last) {
+            npy_intp samples = PyArray_DIM(array, 0), channels = PyArray_DIM(array, 1);
+            RELEASED(
+                PyArray_SIZE(input), kernels_of(read)->maxima_last(
+                                         maxima, indices, from, samples, channels, &read->windows));
+        }
+        else {
+            RELEASED(
+                PyArray_SIZE(input), kernels_of(read)->maxima(
+                                         maxima, indices, from, read->count, &read->windows));
+        }
     }
     Py_XDECREF(input);
     return tuple_of(&made);
@@ -274,45 +253,29 @@ adaptive_max_pool(PyObject *const *arguments, int ndim)
 
 /* ---- averages -------------------------------------------------------------------------------- */
 
-static PyObject *
-compute_averages_last(const pooling *read, PyObject *images, pooling_divisor divisor)
-{
-    PyArrayObject *array = (PyArrayObject *)images, *input = in_channels_last(images);
-    PyArrayObject *made = last_array_of_windows(read, images, PyArray_TYPE(array));
-    if (input != NULL && made != NULL) {
-        npy_intp samples = PyArray_DIM(array, 0), channels = PyArray_DIM(array, 1);
-        void *to = PyArray_DATA(made);
-        const void *from = PyArray_DATA(input);
-        RELEASED(
-            PyArray_SIZE(input), kernels_of(read)->averages_last(
-                                     to, from, samples, channels, &read->windows, divisor));
-    }
-    else {
-        Py_CLEAR(made);
-    }
-    Py_XDECREF(input);
-    return (PyObject *)made;
-}
-
 /* The averages of images; or their gradients, if `gradients` are given. */
 static PyObject *
 compute_averages(
     const pooling *read, PyObject *images, PyObject *gradients, pooling_divisor divisor)
 {
-    if (gradients == NULL && read->ndim == 2 && stay_channels_last(read, images) &&
-        kernels_in_force->pooling->are_small(&read->windows)) {
-        return compute_averages_last(read, images, divisor);
-    }
-    PyArrayObject *input = in_c_order(gradients == NULL ? images : gradients);
+    PyArrayObject *array = (PyArrayObject *)images;
+    int is_last = gradients == NULL && read->ndim == 2 && stay_channels_last(read, images) &&
+                  kernels_in_force->pooling->are_small(&read->windows);
+    PyArrayObject *input = in_format(gradients == NULL ? images : gradients, is_last);
     PyArrayObject *made =
-        gradients == NULL
-            ? array_of_windows(read, images, PyArray_TYPE((PyArrayObject *)images))
-            : empty_like(images);
+        gradients == NULL ? array_of_windows(read, images, PyArray_TYPE(array), is_last)
+                          : empty_like(images);
     if (input != NULL && made != NULL) {
         void *to = PyArray_DATA(made);
         const void *from = PyArray_DATA(input);
         const pooling_kernels_of *kernels = kernels_of(read);
-        if (gradients == NULL) {
+        if (is_last) {
+            npy_intp samples = PyArray_DIM(array, 0), channels = PyArray_DIM(array, 1);
+            RELEASED(
+                PyArray_SIZE(input),
+                kernels->averages_last(to, from, samples, channels, &read->windows, divisor));
+        }
+        else if (gradients == NULL) {
             RELEASED(
                 PyArray_SIZE(input),
                 kernels->averages(to, from, read->count, &read->windows, divisor));
@@ -393,11 +356,9 @@ write_at(
     PyObject *values, PyObject *indices, const npy_intp *shape, int ndim, int adds, int is_last)
 {
     PyArrayObject *source = (PyArrayObject *)values;
-    int all = PyArray_NDIM(source), lead = all - ndim, precision = precision_of(values);
-    PyArrayObject *from = is_last ? in_channels_last(values) : in_c_order(values);
-    PyArrayObject *at = is_last ? in_channels_last(indices) : in_c_order(indices);
-    PyArrayObject *made = is_last ? new_channels_last(all, shape, PyArray_DESCR(source))
-                                  : new_array(all, shape, precision);
+    int all = PyArray_NDIM(source), lead = all - ndim;
+    PyArrayObject *from = in_format(values, is_last), *at = in_format(indices, is_last);
+    PyArrayObject *made = new_in_format(all, shape, PyArray_DESCR(source), is_last);
     npy_intp count = 1, size = 1;
     for (int i = 0; i < all; i++) {
         npy_intp *product = i < lead ? &count : &size;
@@ -409,7 +370,8 @@ write_at(
         void *to = PyArray_DATA(made);
         const void *data = PyArray_DATA(from);
         const int64_t *where = PyArray_DATA(at);
-        const pooling_kernels_of *kernels = kernels_in_force->pooling->of + precision;
+        const pooling_kernels_of *kernels =
+            kernels_in_force->pooling->of + precision_of(values);
         if (is_last) {
             RELEASED(
                 count * size,

@@ -157,18 +157,10 @@ compute(
 static PyObject *
 resample(const resampled *read, int precision, npy_intp item, int is_backward)
 {
-    PyArrayObject *from, *made;
-    PyObject *given = (PyObject *)read->array;
-    if (read->is_channels_last) {
-        from = in_channels_last(given);
-        made = new_channels_last(read->ndim + 2, read->shape, PyArray_DESCR(read->array));
-    }
-    else {
-        from = in_c_order(given);
-        Py_INCREF(PyArray_DESCR(read->array));
-        made = (PyArrayObject *)PyArray_Empty(
-            read->ndim + 2, read->shape, PyArray_DESCR(read->array), 0);
-    }
+    int is_last = read->is_channels_last;
+    PyArrayObject *from = in_format((PyObject *)read->array, is_last);
+    PyArrayObject *made =
+        new_in_format(read->ndim + 2, read->shape, PyArray_DESCR(read->array), is_last);
     if (from == NULL || made == NULL ||
         !compute(read, PyArray_DATA(made), PyArray_DATA(from), precision, item, is_backward)) {
         Py_CLEAR(made);

@@ -140,9 +140,6 @@ PyObject *compute_widened(const kernel_row *row, PyObject *const *arguments);
  * with an exception. */
 int add_compiled_kernel_type(PyObject *module);
 
-/* half_loops.c: the same with the type HalfLoop. */
-int add_half_loop_type(PyObject *module);
-
 /* ---- arguments (arguments.c) ----------------------------------------------------------------- */
 
 /* Elements from which the interpreter's lock is released. */
@@ -217,6 +214,11 @@ PyArrayObject *in_channels_last(PyObject *array);
 
 /* A new array whose channels come last in memory. */
 PyArrayObject *new_channels_last(int ndim, const npy_intp *shape, PyArray_Descr *dtype);
+
+/* The array as `in_channels_last` returns it if `is_last`, else as `in_c_order` does; and a new array
+ * of that format. */
+PyArrayObject *in_format(PyObject *array, int is_last);
+PyArrayObject *new_in_format(int ndim, const npy_intp *shape, PyArray_Descr *dtype, int is_last);
 
 /* A view with the channels as the last axis; and one with the last axis as the channels, which takes
  * the reference to the array. */

@@ -220,11 +220,14 @@ def test_numbers_of_single_precision_are_rounded_with_the_result():
         for ufunc in (np.multiply, np.subtract):
             for operands in ((x, number), (number, x), (np.asarray(x[77]), number)):
                 expected = ufunc(*[np.asarray(each, np.float32) for each in operands])
-                same(np.asarray(core.HalfLoop(ufunc)(*operands)), expected.astype(dtype))
+                same(
+                    np.asarray(core.UfuncLoop(ufunc, takes_singles=True)(*operands)),
+                    expected.astype(dtype),
+                )
         # Beside an array of single precision, NumPy's result is one.
         assert core.UfuncLoop(np.multiply)(x, number).dtype == np.float32
     with pytest.raises(ValueError, match="single precision"):
-        core.HalfLoop(np.gcd)
+        core.UfuncLoop(np.gcd, takes_singles=True)
 
 
 def test_distances_between_numbers_are_numpys():

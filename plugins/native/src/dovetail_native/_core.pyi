@@ -85,9 +85,11 @@ def run_backward(task: Any, node: Any, edges: Any, grads: Any, /) -> None: ...
 
 @final
 class UfuncLoop:
-    """A ufunc whose loop is called directly where all operands have one dtype."""
+    """A ufunc whose loop is called directly where all operands have one dtype. `takes_singles`:
+    numbers of single precision beside half precision are rounded with the result.
+    """
 
-    def __new__(cls, ufunc: np.ufunc) -> UfuncLoop: ...
+    def __new__(cls, ufunc: np.ufunc, takes_singles: bool = False) -> UfuncLoop: ...
     @property
     def __name__(self) -> str: ...
     @property
@@ -98,19 +100,6 @@ class UfuncLoop:
 
 INSTRUCTION_SETS: list[str]
 INSTRUCTION_SET: str
-
-@final
-class HalfLoop:
-    """A ufunc on half precision beside single numbers, by its loop for single precision."""
-
-    def __new__(cls, ufunc: np.ufunc) -> HalfLoop: ...
-    @property
-    def __name__(self) -> str: ...
-    @property
-    def __wrapped__(self) -> Callable[..., Any]: ...
-    @property
-    def lays_out(self) -> bool: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 @final
 class CompiledKernel:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from dovetail_kernel.sockets import UNINITIALIZED_MEMORY
 from dovetail_kernel.types import UNINITIALIZED
 
-from ._core import CompiledKernel, HalfLoop, kernel_names, set_filled_memory
+from ._core import CompiledKernel, UfuncLoop, kernel_names, set_filled_memory
 
 NAMES: Final = frozenset(kernel_names())
 
@@ -32,6 +32,6 @@ def _rounded_once(reference: Callable[..., Any]) -> Callable[..., Any]:
     """Return the loop of a ufunc for half precision; any other function as it is."""
     ufunc: Any = getattr(reference, "__wrapped__", reference)
     try:
-        return HalfLoop(ufunc)
+        return UfuncLoop(ufunc, takes_singles=True)
     except (TypeError, ValueError):  # no ufunc, or one without such a loop
         return reference
