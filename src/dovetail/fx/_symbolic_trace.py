@@ -110,7 +110,7 @@ class Tracer(TracerBase):
         finally:
             self.module_stack = known
 
-    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
+    def getattr(self, attr: str, attr_val: object, parameter_proxy_cache: dict[str, Any]) -> Any:
         """Return the value of an attribute of a module; for a parameter, a proxy."""
         if isinstance(attr_val, Parameter):
             for name, parameter in self.root.named_parameters():

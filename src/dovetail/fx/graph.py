@@ -36,7 +36,7 @@ class Graph:
 
     def __init__(
         self,
-        owning_module: Any = None,
+        owning_module: object = None,
         tracer_cls: type | None = None,
         tracer_extras: dict[str, Any] | None = None,
     ) -> None:

@@ -22,7 +22,7 @@ _CHANGING_DICT = (
 def _refusing(names: tuple[str, ...]) -> Callable[[type], type]:
     """Return a decorator that lets the methods `names` of a class raise TypeError."""
 
-    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    def refuse(self: object, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError(
             f"{type(self).__name__!r} object does not support mutation. If you are attempting to "
             "modify the kwargs or args of a dovetail.fx.Node object,\ninstead create a new copy of "

@@ -203,7 +203,7 @@ class Optimizer(OptimizerHooks):
         param_group.update(group)
         self.param_groups.append(param_group)
 
-    def _check_parameter(self, tensor: Any) -> None:
+    def _check_parameter(self, tensor: object) -> None:
         if not isinstance(tensor, Tensor):
             raise TypeError(
                 "optimizer can only optimize Tensors, but one of the params is "
@@ -382,7 +382,7 @@ class Optimizer(OptimizerHooks):
             hook(self)
 
 
-def _restored(parameter: Tensor, value: Any, key: str | None = None) -> Any:
+def _restored(parameter: Tensor, value: object, key: str | None = None) -> Any:
     """Copy a parameter's saved state, with its tensors in the parameter's dtype and on its
     device.
     """

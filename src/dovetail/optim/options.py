@@ -13,14 +13,14 @@ from dovetail_kernel import float32, float64, get_default_dtype
 CAPTURABLE_DEVICES = ["cuda"]
 
 
-def check_rate(lr: Any) -> None:
+def check_rate(lr: object) -> None:
     """Raise ValueError for a learning rate below zero, or of several elements."""
     check_one_rate(lr)
     if not number(lr) >= 0.0:
         raise ValueError(f"Invalid learning rate: {number(lr)}. It must not be negative.")
 
 
-def check_one_rate(lr: Any) -> None:
+def check_one_rate(lr: object) -> None:
     """Raise ValueError for a tensor of several learning rates."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element. Pass a float.")
@@ -53,7 +53,7 @@ def check_betas(betas: Sequence[Any]) -> None:
 
 
 def check_tensor_options(
-    lr: Any, betas: Sequence[Any], foreach: bool | None, capturable: bool
+    lr: object, betas: Sequence[Any], foreach: bool | None, capturable: bool
 ) -> None:
     """Raise an error for decays and learning rates that are tensors, if PyTorch does.
 
@@ -167,7 +167,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def number(value: Any) -> Any:
+def number(value: object) -> Any:
     """Return an option that may be a number or a one-element tensor as a number."""
     return value.item() if isinstance(value, Tensor) else value
 

@@ -58,7 +58,7 @@ class Memory:
         return all(map(is_, map(_arrays, tensors), [array() for array in self._arrays]))
 
 
-def _remembered(array: Any) -> Callable[[], Any]:
+def _remembered(array: object) -> Callable[[], Any]:
     """Return a function that returns an array while there is one."""
     try:
         return ref(array)

@@ -53,13 +53,13 @@ def _inject_new_class(module: Module) -> None:
     """Give the module a class of its own, to which properties can be added."""
     cls = type(module)
 
-    def refuse_to_pickle(self: Any) -> Any:
+    def refuse_to_pickle(self: object) -> Any:
         raise RuntimeError(
             "Serialization of parametrized modules is only supported through state_dict(). Save "
             "module.state_dict(), and load it into a module with the same parametrizations."
         )
 
-    def deep_copy(self: Any, memo: dict[int, object]) -> Any:
+    def deep_copy(self: object, memo: dict[int, object]) -> Any:
         copied = memo[id(self)] = self.__new__(type(self))
         copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return copied

@@ -29,7 +29,7 @@ class BasePruningMethod(ABC):
     PRUNING_TYPE: ClassVar[str]
     _tensor_name: str
 
-    def __call__(self, module: Module, inputs: Any) -> None:
+    def __call__(self, module: Module, inputs: object) -> None:
         setattr(module, self._tensor_name, self.apply_mask(module))
 
     @abstractmethod

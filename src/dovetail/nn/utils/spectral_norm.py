@@ -95,7 +95,7 @@ class SpectralNorm:
             delattr(module, self.name + ending)
         module.register_parameter(self.name, Parameter(weight.detach()))
 
-    def __call__(self, module: Module, inputs: Any) -> None:
+    def __call__(self, module: Module, inputs: object) -> None:
         setattr(module, self.name, self.compute_weight(module, module.training))
 
     def _solve_v_and_rescale(self, matrix: Tensor, u: Tensor, sigma: Tensor) -> Tensor:
@@ -183,7 +183,7 @@ class SpectralNormStateDictHook:
         self.fn = fn
 
     def __call__(
-        self, module: Module, state_dict: Any, prefix: str, local_metadata: dict[str, Any]
+        self, module: Module, state_dict: object, prefix: str, local_metadata: dict[str, Any]
     ) -> None:
         versions = local_metadata.setdefault("spectral_norm", {})
         key = self.fn.name + ".version"

@@ -18,7 +18,7 @@ __all__ = ["functional_call"]
 def functional_call(
     module: Module,
     parameters_and_buffers: dict[str, Tensor],
-    args: Any = None,
+    args: object = None,
     kwargs: Mapping[str, object] | None = None,
     *,
     tie_weights: bool = True,

@@ -69,7 +69,7 @@ class WeightNorm:
             delattr(module, name)
         setattr(module, self.name, Parameter(weight.detach()))
 
-    def __call__(self, module: Module, inputs: Any) -> None:
+    def __call__(self, module: Module, inputs: object) -> None:
         setattr(module, self.name, self.compute_weight(module))
 
 

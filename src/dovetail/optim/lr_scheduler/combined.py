@@ -26,7 +26,7 @@ class _CombinedLR(LRScheduler):
         for scheduler, saved in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(saved)
 
-    def _check(self, schedulers: Sequence[Any], optimizer: Any) -> None:
+    def _check(self, schedulers: Sequence[Any], optimizer: object) -> None:
         name = type(self).__name__
         for position, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):
@@ -100,7 +100,7 @@ class SequentialLR(_CombinedLR):
         _begin(schedulers[0])
         self._last_lr = schedulers[0].get_last_lr()
 
-    def recursive_undo(self, sched: Any = None) -> None:
+    def recursive_undo(self, sched: object = None) -> None:
         """Undo the initial steps of a schedule and of its parts.
 
         Parameters

@@ -142,7 +142,7 @@ def _total(total: int | None, epochs: int | None, steps_per_epoch: int | None) -
     return epochs * steps_per_epoch
 
 
-def _check_positive(name: str, value: Any) -> None:
+def _check_positive(name: str, value: object) -> None:
     if not isinstance(value, int) or value <= 0:
         raise ValueError(f"Expected positive integer {name}, but got {value}. Give another.")
 

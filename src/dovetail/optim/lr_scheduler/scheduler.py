@@ -151,19 +151,19 @@ class _LRScheduler(LRScheduler):
     """What `LRScheduler` was called once."""
 
 
-def state_of(function: Any) -> dict[str, Any] | None:
+def state_of(function: object) -> dict[str, Any] | None:
     """Return what a schedule saves of a function: the attributes of an object; None if there is
     none, and for a plain function.
     """
     return None if function is None or isinstance(function, FunctionType) else vars(function).copy()
 
 
-def copied(value: Any) -> Any:
+def copied(value: object) -> Any:
     """Return a number, or a copy of a tensor."""
     return value.clone() if isinstance(value, Tensor) else value
 
 
-def set_option(group: dict[str, Any], name: str, value: Any) -> None:
+def set_option(group: dict[str, Any], name: str, value: object) -> None:
     """Set an option of a group; one that is a tensor stays the same tensor."""
     if isinstance(group[name], Tensor):
         group[name].fill_(number(value))
@@ -171,7 +171,7 @@ def set_option(group: dict[str, Any], name: str, value: Any) -> None:
         group[name] = value
 
 
-def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+def per_group(name: str, optimizer: Optimizer, value: object) -> list[Any]:
     """Return an argument that is given for all groups, or one for each, as a list.
 
     Raises
@@ -190,7 +190,7 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     return list(value)
 
 
-def check_optimizer(optimizer: Any) -> None:
+def check_optimizer(optimizer: object) -> None:
     """Raise TypeError unless it is an optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(

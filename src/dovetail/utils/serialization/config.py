@@ -70,7 +70,7 @@ class patch(AbstractContextManager[None]):
         For an unknown setting.
     """
 
-    def __init__(self, name: str | dict[str, object], value: Any = None) -> None:
+    def __init__(self, name: str | dict[str, object], value: object = None) -> None:
         self._wanted = name if isinstance(name, dict) else {name: value}
         self._before: dict[str, Any] = {}
         for each in self._wanted:
