@@ -7,6 +7,7 @@ from typing import Final
 OLD_PLACES: Final = {
     "": "_lobpcg control_flow global_settings rarer_functions streams symbolic_numbers "
     "tensor_functions",
+    "masked": "masked._ops",  # by which PyTorch's examples import it too
     "nn": "nn.hooks nn.module nn.activation nn.bent_activations nn.multihead_attention "
     "nn.batchnorm nn.sync_batchnorm nn.containers nn.parameter_containers nn.convolution nn.loss "
     "nn.margin_loss nn.regression_loss nn.linear_cross_entropy nn.pooling nn.unpooling nn.rnn "
