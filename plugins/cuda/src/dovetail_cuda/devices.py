@@ -7,6 +7,21 @@ from typing import Any
 
 from dovetail_kernel import MemoryStatistics
 
+__all__ = [
+    "bus_address",
+    "can_access",
+    "current_device",
+    "device_name",
+    "device_properties",
+    "empty_cache",
+    "memory_info",
+    "memory_limit",
+    "memory_statistics",
+    "set_device",
+    "set_memory_limit",
+    "synchronize",
+]
+
 
 def current_device() -> int:
     """Return the index of the device for new arrays."""
