@@ -251,8 +251,12 @@ class Operator:
 
     @property
     def joins_tensors(self) -> bool:
-        """Whether it is elementwise and may be given several tensors."""
-        return self.kind == "pointwise" and len(self.schema.arguments) > 1
+        """Whether it is elementwise and may be given several tensors: it has several arguments.
+        The text of the schema says so, since a family asks this of each of its operators at its
+        first call, when few schemas are parsed.
+        """
+        text = self._schema_text or str(self._schema)
+        return self.kind == "pointwise" and "," in text.partition(" -> ")[0]
 
     @property
     def handle(self) -> Any:

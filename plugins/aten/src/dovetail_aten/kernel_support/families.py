@@ -5,7 +5,7 @@ registration for a backend.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from typing import Any, Final
 
@@ -145,13 +145,13 @@ def array_kernel_table(
     define_namespace_functions(xp, table, capabilities)
     names = with_names(xp, undispatched=capabilities.plain_arrays, quick=capabilities.quick)
     for family in FAMILIES:
-        load = partial(_load, places.get(family, family), names, capabilities, table, compiled)
+        made = _Family(places.get(family, family), names, capabilities, table, compiled)
         for name in OPERATORS.get(family, ()):
             function = FUNCTIONS.get(name)
             if function is None or not isinstance(getattr(names, function), Missing):
-                table.kernels.declare(name, load)
+                table.kernels.declare(name, made.kernel)
         for name in HELPERS.get(family, ()):
-            table.helpers.declare(name, load)
+            table.helpers.declare(name, made.helper)
     for define in more:
         define(xp, table, capabilities)
     return table
@@ -179,39 +179,65 @@ def expect_family(
         What the class is made with.
     """
     names = with_names(xp, undispatched=capabilities.plain_arrays, quick=capabilities.quick)
-    load = partial(_load, family, names, capabilities, table)
+    made = _Family(family, names, capabilities, table)
     for name in operators:
-        table.kernels.declare(name, load)
+        table.kernels.declare(name, made.kernel)
 
 
-def _load(
-    family: str,
-    xp: Namespace,
-    capabilities: Capabilities,
-    table: KernelTable,
-    compiled: Callable[[str, Function], Function] | None = None,
-) -> None:
-    """Import a family and put into a table what is expected of it."""
-    made = KernelTable(capabilities.guard)
-    family_class(family)(xp, capabilities, table).define_in(made)
-    for name, kernel in made.kernels.items():
-        kernel.fn = in_result_format(name, kernel.fn, xp, capabilities)
+class _Family:
+    """A family whose module is imported when one of its kernels is first looked up; each kernel is
+    completed when it is looked up itself.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        xp: Namespace,
+        capabilities: Capabilities,
+        table: KernelTable,
+        compiled: Callable[[str, Function], Function] | None = None,
+    ) -> None:
+        self._name = name
+        self._xp = xp
+        self._capabilities = capabilities
+        self._table = table
+        self._compiled = compiled
+
+    @cached_property
+    def _made(self) -> KernelTable:
+        made = KernelTable(self._capabilities.guard)
+        family_class(self._name)(self._xp, self._capabilities, self._table).define_in(made)
+        return made
+
+    def kernel(self, name: str) -> ArrayKernel | None:
+        """Return the kernel of an operator; None if the family defines none."""
+        found = self._made.kernels.get(name)
+        if found is None:
+            return None
+        fn = in_result_format(name, found.fn, self._xp, self._capabilities)
+        out_function, fast_path = found.out_function, found.fast_path
         op = registry.find_qualified(f"aten::{name}")
         joins = op is not None and op.joins_tensors
-        reference = capabilities.in_order(kernel.fn) if joins else kernel.fn
-        if compiled is not None and (fn := compiled(name, reference)) is not reference:
-            if getattr(fn, "takes_out", False):
-                kernel.general_out_function = fn
-                if kernel.out_function is kernel.fn:  # the namespace's, whose bits may be others
-                    kernel.out_function = None
-            kernel.fn = fn
-            if kernel.fast_path is not kernel.out_function:  # only the namespace's are faster
-                kernel.fast_path = None
-        table.kernels.resolve(name, kernel)
-    for name, function in made.helpers.items():
-        if compiled is not None:
-            function = compiled(name, function)
-        table.helpers.resolve(name, capabilities.guard(function, False))
+        reference = self._capabilities.in_order(fn) if joins else fn
+        compiled = reference if self._compiled is None else self._compiled(name, reference)
+        if compiled is reference:
+            return ArrayKernel(fn, fast_path, out_function, found.general_out_function)
+        writes = found.general_out_function
+        if getattr(compiled, "takes_out", False):
+            writes = compiled
+            if out_function is fn:  # the namespace's, whose bits may be others
+                out_function = None
+        # Only what is the namespace's is faster than compiled code.
+        return ArrayKernel(
+            compiled, fast_path if fast_path is out_function else None, out_function, writes
+        )
+
+    def helper(self, name: str) -> Function | None:
+        """Return the function that derivative bodies call `name`; None if the family has none."""
+        function = self._made.helpers.get(name)
+        if function is not None and self._compiled is not None:
+            function = self._compiled(name, function)
+        return None if function is None else self._capabilities.guard(function, False)
 
 
 def register_array_kernels(m: Library, table: KernelTable) -> None:

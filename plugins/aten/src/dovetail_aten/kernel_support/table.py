@@ -48,28 +48,25 @@ class PendingFamily(MutableMapping[str, _Defined], Generic[_Defined]):
 
     def __init__(self) -> None:
         self._defined: dict[str, _Defined | None] = {}
-        self._loaders: dict[str, Callable[[], None]] = {}
+        self._loaders: dict[str, Callable[[str], _Defined | None]] = {}
 
-    def declare(self, name: str, load: Callable[[], None]) -> None:
-        """Let `load`, which calls `resolve` for it, define `name` when it is first looked up."""
+    def declare(self, name: str, load: Callable[[str], _Defined | None]) -> None:
+        """Let ``load(name)`` define `name` when it is first looked up."""
         self._defined[name] = None
         self._loaders[name] = load
 
-    def resolve(self, name: str, value: _Defined) -> None:
-        """Define `name` if it is still pending: not if something else has taken its place."""
-        if name in self._loaders:
-            self[name] = value
-
     def is_pending(self, name: str) -> bool:
-        """Return whether the family of `name` is not loaded yet."""
+        """Return whether `name` was not looked up yet."""
         return name in self._loaders
 
     def __getitem__(self, name: str) -> _Defined:
         value = self._defined[name]
-        if value is None:
-            if (load := self._loaders.get(name)) is not None:  # or another thread has just done it
-                load()
-            value = self._defined[name]
+        load = self._loaders.get(name) if value is None else None
+        if load is not None:
+            value = load(name)
+            if value is not None:
+                self[name] = value
+        value = self._defined[name]  # by this thread or another one
         if value is None:
             raise RuntimeError(f"its family defines no {name!r}. Generate anew: make codegen.")
         return value
