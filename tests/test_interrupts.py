@@ -7,13 +7,11 @@ registration, transforms.
 from __future__ import annotations
 
 import ast
-import gc
 import importlib
 import inspect
 import os
 import random
 import re
-import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -29,6 +27,7 @@ from interrupt_programs import AT_ONCE, PROGRAMS, cleanup
 from interrupts import Interrupter, differences, held_locks, instants, snapshot
 
 import dovetail
+from dovetail import optim
 from dovetail_kernel import DecoratingGuard, Guard
 from dovetail_kernel.keys.guard import STATE
 from dovetail_kernel.keys.state import StateGuard
@@ -46,9 +45,8 @@ def works() -> bool:
     return x.grad is not None and x.grad.tolist() == [2.0, 2.0]
 
 
-def interrupted(name: str, at: int) -> list[str]:
+def interrupted(name: str, at: int, before: dict[str, Any]) -> list[str]:
     """Interrupt a program at an instant, and say what is different afterwards."""
-    before = snapshot()
     interrupter = Interrupter(at, at_once=name.removesuffix(" twice") in AT_ONCE)
     interrupter.run(PROGRAMS[name])
     cleanup()
@@ -68,48 +66,40 @@ def test_an_interrupt_at_any_instant_leaves_what_was_there_before(name: str) -> 
         tried: Any = range(count)
         if TRIED != "all" and int(TRIED) < count:
             tried = random.Random(f"{name} {SEED}").sample(tried, int(TRIED))
-        found = [each for at in tried for each in copy_context().run(interrupted, name, at)]
+        before = copy_context().run(snapshot)
+        found = [each for at in tried for each in copy_context().run(interrupted, name, at, before)]
     assert not found, "\n".join(found)
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers that send signals")
-@pytest.mark.parametrize(
-    "name", ["nested_modes", "scoped_override", "backward_of_a_function", "transformed_vmap_grad"]
-)
-def test_signals_at_random_instants_leave_what_was_there_before(name: str) -> None:
-    rng = random.Random(SEED)
-    times = 25 if TRIED != "all" else 2000
-    program = PROGRAMS[name]
-    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    gc.disable()  # at a collection a signal would go to the callbacks of other tools
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            copy_context().run(program)
-            for _ in range(times):
-                copy_context().run(_signalled, program, rng.uniform(1e-5, 3e-3))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
-        gc.enable()
+@pytest.mark.parametrize("done", [0, 2])
+@pytest.mark.parametrize("name", [*optim.__all__])
+def test_an_optimizer_whose_step_is_interrupted_takes_the_next(name: str, done: int) -> None:
+    kind = getattr(optim, name)
+    if not isinstance(kind, type) or name in ("Optimizer", "SparseAdam"):
+        pytest.skip("no optimizer of dense parameters")
 
+    def made() -> Any:
+        parameter = dovetail.nn.Parameter(dovetail.ones(2, 2))
+        optimizer = kind([parameter])
 
-def _signalled(program: Any, delay: float) -> None:
-    before, last = snapshot(), None
-    try:
-        signal.setitimer(signal.ITIMER_REAL, delay)
-        program()
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    except KeyboardInterrupt as interrupt:
-        last = interrupt.__traceback__
-        while last is not None and last.tb_next is not None:
-            last = last.tb_next
-    cleanup()
-    code = None if last is None else last.tb_frame.f_code.co_name
-    if code not in ("__exit__", "_signalled"):  # the one instant that no library can mend
-        assert not differences(before, snapshot())
-        assert not held_locks()
-        assert works()
+        def loss() -> Any:
+            parameter.grad = parameter.detach() ** 3
+            return parameter.detach().sum()
+
+        def step() -> None:
+            loss()
+            optimizer.step(loss)
+
+        for _ in range(done):
+            step()
+        return step
+
+    made()()
+    count = instants(made())
+    for at in random.Random(f"{name} {SEED}").sample(range(count), min(count, 20)):
+        step = made()
+        Interrupter(at).run(step)
+        step()
 
 
 def test_an_interrupted_backward_leaves_grad_mode_and_the_error_state_of_numpy() -> None:

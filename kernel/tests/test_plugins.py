@@ -4,13 +4,16 @@ distributions in a folder.
 
 from __future__ import annotations
 
+import gc
+import random
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from textwrap import dedent
+from types import FrameType
 
 import pytest
 
@@ -330,6 +333,56 @@ def test_an_interrupt_passes_through_and_the_plugin_can_be_loaded_later(
     with pytest.raises(KeyboardInterrupt):
         manager.load_library("vision")
     assert manager.load_library("vision").attempts == [1, 1]
+
+
+def test_a_plugin_whose_loading_is_interrupted_at_any_instant_loads_later(
+    install: Install, table: NoKernelTable
+) -> None:
+    install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
+    registered: list[object] = []
+
+    @contextmanager
+    def transaction() -> Iterator[Callable[[], None]]:
+        made: list[object] = []
+        try:
+            registered.append(made)
+            made.append(1)
+            yield made.clear
+        except BaseException:
+            made.clear()
+            raise
+
+    table.transaction = transaction  # type: ignore[assignment]
+    threshold = gc.get_threshold()
+
+    def load(at: int | None) -> int:
+        sys.modules.pop("acme_vision", None)
+        manager, count = PluginManager(Socket("tests", "here", table)), 0
+        manager.list_plugins()
+        registered.clear()
+
+        def note(frame: FrameType, event: str, argument: object) -> None:
+            nonlocal count
+            if event == "call" or (event == "c_return" and "importlib" not in str(frame.f_code)):
+                count += 1
+                if count == at:
+                    raise KeyboardInterrupt
+
+        with suppress(KeyboardInterrupt):
+            sys.setprofile(note)
+            try:
+                manager.load_library("vision")
+            finally:
+                sys.setprofile(None)
+        assert manager.load_library("vision").loads[-1] == ("dovetail.libraries", "vision")
+        assert sum([bool(made) for made in registered]) == 1
+        assert gc.get_threshold() == threshold
+        assert record(manager, "libraries", "vision").state == "available"
+        return count
+
+    count = load(None)
+    for at in [*random.sample(range(count), 20), *range(count - 30, count + 1)]:
+        load(at)
 
 
 def test_loading_happens_inside_the_transaction(

@@ -160,8 +160,8 @@ def standing_in() -> Iterator[MetaPathFinder]:
     finder, save_format = _TorchFinder(), get_default_save_format()
     aside = _take_torch_modules()
     sys.meta_path.insert(0, finder)
-    set_default_save_format("torch")  # other programs read what this one saves
     try:
+        set_default_save_format("torch")  # other programs read what this one saves
         with _named_as_in_torch():
             yield finder
     finally:

@@ -10,14 +10,17 @@ not.)
 from __future__ import annotations
 
 import contextlib
+import gc
 import sys
 import threading
 from collections.abc import Callable
 from contextvars import Context, copy_context
-from types import FrameType
+from functools import cache
+from types import FrameType, ModuleType
 from typing import Any
 
 from dovetail_dispatcher.interception import intercepted_functions
+from dovetail_dispatcher.registration import namespace_owners
 from dovetail_dispatcher.registration.supplied_kernels import SuppliedKernel
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.kernels import Kernel
@@ -165,6 +168,8 @@ def snapshot() -> dict[str, Any]:
         )
         for op in registry.all_operators()
     }
+    found["owners"] = {name: id(owner[0]) for name, owner in namespace_owners._owners.items()}
+    found["collector"] = gc.get_threshold()
     found["fallbacks"] = {key: id(kernel) for key, kernel in registry.fallbacks.items()}
     return found
 
@@ -178,15 +183,20 @@ def _identity(kernel: Kernel) -> int:
     return id(kernel if isinstance(kernel, SuppliedKernel) else kernel.fn)
 
 
+@cache
+def _locks_of(module: ModuleType, _size: int) -> list[tuple[str, Any]]:
+    return [
+        (f"{module.__name__}.{name}", each)
+        for name, each in vars(module).items()
+        if isinstance(each, LOCKS)
+    ]
+
+
 def held_locks() -> list[str]:
     """Return the names of the locks of modules that are held."""
-    found = []
-    for name, module in list(sys.modules.items()):
-        if name.startswith("dovetail"):
-            for attribute, value in list(vars(module).items()):
-                if isinstance(value, LOCKS) and _is_held(value):
-                    found.append(f"{name}.{attribute}")
-    return found
+    modules = [each for name, each in sys.modules.items() if name.startswith("dovetail")]
+    locks = [lock for each in modules for lock in _locks_of(each, len(vars(each)))]
+    return [name for name, lock in locks if _is_held(lock)]
 
 
 def _is_held(lock: Any) -> bool:

@@ -171,7 +171,7 @@ OPERATIONS |= {
     "a[mask] = s": lambda lib, a, b, c, n: write(a, a > 0, scalar(n)),
     "a[mask] = c": lambda lib, a, b, c, n: write(a, a > 0, c.sum().to(a.dtype)),
     "a[list] = b": lambda lib, a, b, c, n: (
-        write(a, [0, -1], b.to(a.dtype, copy=True)) if a.numel() else None
+        write(a, [0, -1], b.to(a.dtype, copy=True)) if a.numel() and a.shape[0] > 1 else None
     ),
     "a[-2:] = b": lambda lib, a, b, c, n: write(a, slice(-2, None), b.clone()),
     "index_select": lambda lib, a, b, c, n: (
@@ -304,7 +304,7 @@ OPERATIONS |= {
         else None
     ),
     "index_put": lambda lib, a, b, c, n: a.index_put(
-        (lib.tensor([0, 0]),), b.to(a.dtype, copy=True), n % 2 == 1
+        (lib.tensor([0, (n + 1) % 2]),), b.to(a.dtype, copy=True), n % 2 == 1
     ),
     "index_add": lambda lib, a, b, c, n: (
         a.index_add(dim(n), lib.tensor([0, 1]), b) if a.ndim and b.ndim else None

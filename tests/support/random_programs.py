@@ -288,9 +288,12 @@ def differentiate(lib: Any, program: Program, leaves: list[Any], pool: list[Any]
         return []
     chosen = [candidates[-1 - place % len(candidates)] for place in program.losses]
 
+    # The second derivatives of powers and of xlogy at 0 are limits here, often NaN in PyTorch.
+    has_powers = any(["pow" in step.name or step.name == "xlogy" for step in program.steps])
+
     def backward() -> None:
         wanted = [leaf for leaf in leaves if leaf.requires_grad and leaf.is_leaf]
-        if program.twice and wanted:
+        if program.twice and wanted and not has_powers:
             grads = lib.autograd.grad(total(chosen), wanted, create_graph=True, allow_unused=True)
             total([grad for grad in grads if grad is not None] + chosen).backward()
         else:
@@ -304,9 +307,10 @@ def differentiate(lib: Any, program: Program, leaves: list[Any], pool: list[Any]
         kind = RuntimeError if isinstance(error, RuntimeError) else type(error)
         return [MODIFIED if is_modified else kind.__name__]
     # The version of .grad is left out: how often a gradient is added in place is the engine's own
-    # affair.
+    # affair. What detach_() makes a leaf retains nothing here, and its next write is an internal
+    # error in PyTorch.
     holders = [leaf for leaf in leaves if leaf.is_leaf] + [
-        tensor for tensor in pool if tensor.retains_grad
+        tensor for tensor in pool if tensor.retains_grad and not tensor.is_leaf
     ]
     return [
         "",

@@ -147,7 +147,9 @@ class Generator:
         if key in ("", "Undefined", "CompositeImplicitAutograd"):
             self.composites.add(op)
         # PyTorch compares the text of the key, of which that of composites has three.
-        if op not in self.composites and self.chance(0.1):
+        # A derivative that goes with its definition stays, as a kernel, in PyTorch.
+        derived = self.destroyed and any([step[0].endswith("autograd") for step in self.program])
+        if op not in self.composites and self.chance(0.1) and not derived:
             options += ", allow_override=False"
         self.add("impl", var=library, op=op, kernel=kernel, key=key, options=options)
 

@@ -23,25 +23,28 @@ _threshold = 0
 @contextmanager
 def collection_paused() -> Iterator[None]:
     """Let the collector wait inside a block, unless it does already."""
-    if not _pause():
-        yield
-        return
+    paused: list[bool] = []
     try:
+        _pause(paused)
         yield
     finally:
-        _resume()
+        try:
+            if paused:
+                _resume()
+        except KeyboardInterrupt:
+            _resume()
+            raise
 
 
-def _pause() -> bool:
-    """Let the collector wait; return whether it did not before."""
+def _pause(paused: list[bool]) -> None:
+    """Let the collector wait, and note that in `paused` first, unless it does already."""
     global _threshold
     with _lock:
         wanted, *others = gc.get_threshold()
-        if not gc.isenabled() or not wanted:
-            return False
-        _threshold = wanted
-        gc.set_threshold(0, *others)
-        return True
+        if gc.isenabled() and wanted:
+            _threshold = wanted
+            paused.append(True)
+            gc.set_threshold(0, *others)
 
 
 def _resume() -> None:
@@ -49,13 +52,12 @@ def _resume() -> None:
     global _threshold
     with _lock:
         now, *others = gc.get_threshold()
-        before, _threshold = _threshold, 0
-        if now or not before:  # set by what was loaded, or gone on in the child of a fork
-            return
-        if not gc.get_freeze_count():  # what others have frozen stays so
-            gc.freeze()
-            gc.unfreeze()
-        gc.set_threshold(before, *others)
+        if _threshold and not now:  # else set by what was loaded, or in the child of a fork
+            if not gc.get_freeze_count():  # what others have frozen stays so
+                gc.freeze()
+                gc.unfreeze()
+            gc.set_threshold(_threshold, *others)
+        _threshold = 0
 
 
 # A thread that is loading is not there in the child of another one.

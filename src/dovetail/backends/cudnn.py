@@ -58,8 +58,9 @@ def flags(
     allow_tf32: bool = True,
 ) -> Iterator[None]:
     """Set the settings inside a block."""
-    before = set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32)
+    before = set_flags()
     try:
+        set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32)
         yield
     finally:
         globals().update(zip(_SWITCHES, before, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import dovetail_aten as aten
@@ -98,22 +99,20 @@ class Adafactor(Optimizer):
         for parameter in given:
             state = self.state[parameter]
             if not state:
-                _start(state, parameter)
+                state.update(_started(parameter))
             _update(parameter, parameter.grad, state, group)
 
 
-def _start(state: dict[str, Any], parameter: Tensor) -> None:
-    state["step"] = count(0.0)
-    if parameter.dim() > 1:
-        *others, rows, columns = parameter.shape
-        state["row_var"] = aten.zeros(
-            [*others, rows, 1], dtype=parameter.dtype, device=parameter.device
-        )
-        state["col_var"] = aten.zeros(
-            [*others, 1, columns], dtype=parameter.dtype, device=parameter.device
-        )
-    else:
-        state["variance"] = aten.zeros_like(parameter)
+def _started(parameter: Tensor) -> dict[str, Any]:
+    if parameter.dim() < 2:
+        return {"step": count(0.0), "variance": aten.zeros_like(parameter)}
+    *others, rows, columns = parameter.shape
+    zeros = partial(aten.zeros, dtype=parameter.dtype, device=parameter.device)
+    return {
+        "step": count(0.0),
+        "row_var": zeros([*others, rows, 1]),
+        "col_var": zeros([*others, 1, columns]),
+    }
 
 
 def _update(parameter: Tensor, gradient: Any, state: dict[str, Any], group: dict[str, Any]) -> None:

@@ -80,8 +80,10 @@ class ElementwiseOptimizer(Optimizer):
     def _begun(self, parameter: Tensor, group: ParamGroup) -> dict[str, Any]:
         """Return the state of a parameter, which exists from its first step on."""
         state = self._state_of(parameter, group)
-        if not state:
-            self._start(state, parameter, group)
+        if not state:  # at once: an interrupt, or no memory, leaves all of it or none
+            started: dict[str, Any] = {}
+            self._start(started, parameter, group)
+            state.update(started)
         return state
 
     def _apply(

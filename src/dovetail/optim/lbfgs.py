@@ -108,6 +108,8 @@ class LBFGS(Optimizer):
             return first_loss
 
         memory = _Memory(state, group["history_size"])
+        if not memory.is_begun:  # also where the first step was interrupted
+            state["n_iter"] = 0
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
             direction = memory.direction(gradient)
@@ -244,11 +246,17 @@ class _Memory:
         self._size = size
         self._direction: Any = state.get("d")
         self.length = state.get("t")
-        self._changes: list[Tensor] = state.get("old_dirs", [])
-        self._steps: list[Tensor] = state.get("old_stps", [])
-        self._inverses: list[Tensor] = state.get("ro", [])
+        # Copies: an interrupted step leaves those of the state as they are.
+        self._changes: list[Tensor] = [*state.get("old_dirs", ())]
+        self._steps: list[Tensor] = [*state.get("old_stps", ())]
+        self._inverses: list[Tensor] = [*state.get("ro", ())]
         self._scale = state.get("H_diag", 1)
         self._gradient: Any = state.get("prev_flat_grad")
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether a step was remembered."""
+        return self._gradient is not None
 
     def direction(self, gradient: Tensor) -> Any:
         """Return the direction of the next step."""
@@ -290,11 +298,13 @@ class _Memory:
 
     def save(self, state: dict[str, Any], previous_loss: float) -> None:
         """Put what is remembered into the state."""
-        state["d"] = self._direction
-        state["t"] = self.length
-        state["old_dirs"] = self._changes
-        state["old_stps"] = self._steps
-        state["ro"] = self._inverses
-        state["H_diag"] = self._scale
-        state["prev_flat_grad"] = self._gradient
-        state["prev_loss"] = previous_loss
+        state.update(
+            d=self._direction,
+            t=self.length,
+            old_dirs=self._changes,
+            old_stps=self._steps,
+            ro=self._inverses,
+            H_diag=self._scale,
+            prev_flat_grad=self._gradient,
+            prev_loss=previous_loss,
+        )

@@ -47,7 +47,9 @@ class LoadingThreads:
     def end(self, plugin: LoadedPlugin) -> None:
         """Wake those that wait, because `plugin` is not being loaded any more."""
         with self.lock:
-            self._loading.remove(plugin)
+            if plugin.state == "loading":  # an interrupt came before it was
+                plugin.state = "not loaded"
+            self._loading[:] = [each for each in self._loading if each is not plugin]
             self._changed.notify_all()
 
     # -- as what a fork waits for ------------------------------------------------------------------

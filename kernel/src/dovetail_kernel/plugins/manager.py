@@ -107,9 +107,7 @@ class PluginManager:
         return self._load(LIBRARIES, namespace)
 
     def load_transform(self, name: str) -> Any:
-        """Load a functionality, such as autograd. Return its plugin. Raises the errors of
-        `load_backend`.
-        """
+        """Load a functionality, such as autograd; return its plugin. Raises as `load_backend`."""
         return self._load(TRANSFORMS, name)
 
     def load_module(self, name: str) -> ModuleType:
@@ -244,24 +242,33 @@ class PluginManager:
         plugin = self._plugins.get(key)
         if plugin is not None and plugin.state == "available":
             return plugin.result
-        with self._lock:
-            plugin = self._plugins.get(key)
-            if plugin is None:
-                plugin = self._plugins.setdefault(
-                    key, LoadedPlugin(self._installed.find(group, name))
-                )
-            self._loaders.wait_for(plugin)
-            if plugin.state in ("loading", "available"):
-                return plugin.result  # of what this very thread is loading, as far as it has come
-            if plugin.error is None:
-                self._loaders.begin(plugin)
-        if plugin.error is None:
-            self._run(plugin)
+        is_mine = False
+        try:
+            with self._lock:
+                plugin = self._plugins.get(key)
+                if plugin is None:
+                    plugin = LoadedPlugin(self._installed.find(group, name))
+                    plugin = self._plugins.setdefault(key, plugin)
+                self._loaders.wait_for(plugin)
+                if plugin.state in ("loading", "available"):
+                    return plugin.result  # of what this very thread is loading, as far as it is
+                if plugin.error is None:
+                    is_mine = True
+                    self._loaders.begin(plugin)
+            if is_mine:
+                self._run(plugin)
+        finally:
+            if is_mine and plugin is not None:
+                try:
+                    self._loaders.end(plugin)
+                except KeyboardInterrupt:
+                    self._loaders.end(plugin)
+                    raise
         if plugin.error is not None:
             raise PluginError(
                 f"{plugin.entry} failed to load from {plugin.entry.target!r}: "
                 f"{_reason(plugin.error)}. "
-                f"The cause is above; once it is repaired, call refresh() or start again"
+                "The cause is above; once it is repaired, call refresh() or start again"
             ) from plugin.error
         self._load_ready_kernels()
         return plugin.result
@@ -270,30 +277,28 @@ class PluginManager:
         """Load `plugin`, leaving the failure, if it fails, in its record; being unavailable is
         raised, and not kept.
         """
-        unavailable: str | None = None
+        entry, unavailable = plugin.entry, None
         try:
             with (
                 collection_paused(),
-                _as_loading(plugin.entry),
+                _as_loading(entry),
                 self._table.plug.transaction() as plugin.undo,
             ):
-                if plugin.entry.group == BACKENDS:
+                if entry.group == BACKENDS:
                     unavailable = self._run_backend(plugin)
-                elif plugin.entry.group == MODULES:
-                    plugin.result = imported(plugin.entry)
+                elif entry.group == MODULES:
+                    plugin.result = imported(entry)
                 else:
-                    plugin.result = self._hooks.implemented_by(plugin.entry, "dovetail_load")
-                    self._hooks.call(
-                        plugin.result,
-                        "dovetail_load",
-                        group=plugin.entry.group,
-                        name=plugin.entry.name,
-                    )
+                    plugin.result = self._hooks.implemented_by(entry, "dovetail_load")
+                    arguments = {"group": entry.group, "name": entry.name}
+                    self._hooks.call(plugin.result, "dovetail_load", **arguments)
         except (Exception, SystemExit) as error:
             plugin.error, plugin.result = error, None
             plugin.state = f"failed: {_reason(error)}"
         except BaseException:
             plugin.state, plugin.result = "not loaded", None
+            if plugin.undo is not None:  # an interrupt came after the transaction
+                plugin.undo()
             raise
         else:
             if unavailable is None:
@@ -301,8 +306,6 @@ class PluginManager:
             else:
                 plugin.state, plugin.result = f"unavailable: {unavailable}", None
                 raise PluginError(f"{plugin.entry} is unavailable: {unavailable}")
-        finally:
-            self._loaders.end(plugin)
 
     def _run_backend(self, plugin: LoadedPlugin) -> str | None:
         entry = plugin.entry

@@ -52,7 +52,12 @@ class PluginHooks:
                 "@hookimpl"
             )
         if not self._pluggy.is_registered(plugin):
-            self._pluggy.register(plugin)
+            try:
+                self._pluggy.register(plugin)
+            except BaseException:  # its name is noted before its hooks
+                if self._pluggy.is_registered(plugin):
+                    self._pluggy.unregister(plugin)
+                raise
         return plugin
 
     def _hooks_of(self, plugin: object) -> set[str]:

@@ -56,11 +56,12 @@ def _follow(running: Any, values: Any) -> None:
     """Write running statistics as kernels write: a function that is differentiated may capture
     them, for no gradient goes through.
     """
-    token = kernel_writes.set(True)
+    before = kernel_writes.get()
     try:
+        kernel_writes.set(True)
         F.copy_(running, values)
     finally:
-        kernel_writes.reset(token)
+        kernel_writes.set(before)
 
 
 def _vector(parameter: Tensor | None) -> Any:
