@@ -502,7 +502,7 @@ def test_every_kernel_of_a_table_is_registered_and_completed_when_it_is_looked_a
         assert inspect.unwrap(add.fn).__self__.__class__.__name__ == "Arithmetic"
         assert not table.kernels.is_pending("add.Tensor")
         assert table.kernels.is_pending("mul.Tensor")  # of the same family, completed on its own
-        assert kernels["mul.Tensor"].fast_path is np.multiply
+        assert kernels["mul.Tensor"].fn is not None
         assert not table.kernels.is_pending("mul.Tensor")
     finally:
         library._destroy()
