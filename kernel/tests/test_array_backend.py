@@ -174,16 +174,6 @@ def test_memory_belongs_to_the_root_of_its_views(arrays: Any) -> None:
     assert arrays.owns(whole[1:]) == (whole,) and arrays.owns(whole) == ()
 
 
-def test_a_method_with_its_old_name_is_called_by_the_new_one_and_warns() -> None:
-    with pytest.warns(DeprecationWarning, match="adopted is called wrap_foreign now"):
-
-        class Old(ArrayBackend):
-            def adopted(self, array: Any) -> Any:
-                return "adopted"
-
-    assert Old().wrap_foreign(None) == "adopted"
-
-
 def test_arrays_are_known_by_their_class(npt: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     from dovetail_kernel.devices import backends
 
