@@ -13,8 +13,4 @@ typedef struct {
     narrowing_kernel *narrow[2]; /* rounded once, to even */
 } conversion_kernels;
 
-#define DECLARE(set) extern const conversion_kernels JOIN(conversions, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

@@ -32,8 +32,4 @@ typedef struct {
     int (*are_finite[2])(const void *numbers, ptrdiff_t count);
 } convolution_kernels;
 
-#define DECLARE(set) extern const convolution_kernels JOIN(convolution, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

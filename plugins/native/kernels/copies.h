@@ -16,8 +16,4 @@ typedef struct {
     transposition *transpose[2];
 } copy_kernels;
 
-#define DECLARE(set) extern const copy_kernels JOIN(copies, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

@@ -34,8 +34,4 @@ typedef struct {
     elementwise_kernel *of[2][ELEMENTWISE_COUNT];
 } elementwise_kernels;
 
-#define DECLARE(set) extern const elementwise_kernels JOIN(elementwise, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

@@ -33,8 +33,4 @@ typedef struct {
     grid_sampling_kernels_of of[2];
 } grid_sampling_kernels;
 
-#define DECLARE(set) extern const grid_sampling_kernels JOIN(grid_sampling, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

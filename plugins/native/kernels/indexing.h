@@ -59,8 +59,4 @@ typedef struct {
     indexed_kernel *add_offsets; /* adds to values of int64 how far away in bytes the elements lie */
 } indexing_kernels;
 
-#define DECLARE(set) extern const indexing_kernels JOIN(indexing, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

@@ -31,8 +31,4 @@ typedef struct {
     likelihood_backward_kernel *backward[2];
 } likelihood_kernels;
 
-#define DECLARE(set) extern const likelihood_kernels JOIN(likelihood, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

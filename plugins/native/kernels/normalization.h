@@ -57,8 +57,4 @@ typedef struct {
     group_norm_backward_kernel *group_norm_backward[2];
 } normalization_kernels;
 
-#define DECLARE(set) extern const normalization_kernels JOIN(normalization, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

@@ -28,8 +28,4 @@ typedef struct {
     sgd_kernel *sgd[2];
 } optimizer_kernels;
 
-#define DECLARE(set) extern const optimizer_kernels JOIN(optimizers, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

@@ -33,8 +33,4 @@ typedef struct {
     uint64_t (*select)(const uint64_t *keys, ptrdiff_t count, ptrdiff_t rank, void *room);
 } ordering_kernels;
 
-#define DECLARE(set) extern const ordering_kernels JOIN(ordering, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

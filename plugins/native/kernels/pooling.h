@@ -56,8 +56,4 @@ typedef struct {
     int (*are_small)(const pooling_windows *windows);
 } pooling_kernels;
 
-#define DECLARE(set) extern const pooling_kernels JOIN(pooling, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

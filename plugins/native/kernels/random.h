@@ -56,8 +56,4 @@ typedef struct {
     block_joining *join[2];
 } random_kernels;
 
-#define DECLARE(set) extern const random_kernels JOIN(random, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

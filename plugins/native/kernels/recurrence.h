@@ -30,8 +30,4 @@ typedef struct {
     recurrence_kernels_of of[2];
 } recurrence_kernels;
 
-#define DECLARE(set) extern const recurrence_kernels JOIN(recurrence, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

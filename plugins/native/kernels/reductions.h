@@ -44,8 +44,4 @@ typedef struct {
     reduction_kernel *of[2];
 } reduction_kernels;
 
-#define DECLARE(set) extern const reduction_kernels JOIN(reductions, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

@@ -66,8 +66,4 @@ typedef struct {
     ptrdiff_t (*count_scratch)(const resampled_images *how, int is_first_first);
 } resampling_kernels;
 
-#define DECLARE(set) extern const resampling_kernels JOIN(resampling, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

@@ -21,8 +21,4 @@ typedef struct {
     running_extremum *greatest[INDEXED_TYPES], *least[INDEXED_TYPES];
 } scan_kernels;
 
-#define DECLARE(set) extern const scan_kernels JOIN(scans, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

@@ -39,8 +39,4 @@ typedef struct {
     weighing_kernel *weigh[2];
 } softmax_kernels;
 
-#define DECLARE(set) extern const softmax_kernels JOIN(softmax, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

@@ -31,8 +31,4 @@ typedef struct {
     patch_adder *add[2];
 } window_kernels;
 
-#define DECLARE(set) extern const window_kernels JOIN(windows, set);
-FOR_INSTRUCTION_SETS(DECLARE)
-#undef DECLARE
-
 #endif

@@ -1,35 +1,8 @@
 /* The type CompiledKernel: the compiled kernel of an operator before its reference. */
 #include "table.h"
 
-static const kernel_row *const families[] = {
-    attention_rows,
-    conversion_rows,
-    copy_rows,
-    creation_rows,
-    elementwise_rows,
-    extremum_rows,
-    grid_sampling_rows,
-    indexing_rows,
-    likelihood_rows,
-    normalization_rows,
-    optimizer_rows,
-    ordering_rows,
-    pooling_rows,
-    product_rows,
-    progression_rows,
-    random_rows,
-    recurrence_rows,
-    reduction_rows,
-    rejection_rows,
-    resampling_rows,
-    scalar_rows,
-    scan_rows,
-    scattering_rows,
-    searching_rows,
-    softmax_rows,
-    view_rows,
-    window_rows,
-};
+#define FIRST_ROW(family) family##_rows,
+static const kernel_row *const families[] = {ROW_FAMILIES(FIRST_ROW)};
 
 typedef struct {
     PyObject_HEAD

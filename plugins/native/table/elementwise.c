@@ -253,36 +253,35 @@ hardtanh(PyObject *const *arguments, int variant)
                : limit(arguments, arguments[1], arguments[2], -1, 1);
 }
 
-static PyObject *
-hardtanh_backward(PyObject *const *arguments, int variant)
-{
-    double numbers[2];
-    return arguments[1] != NULL && arguments[2] != NULL && arguments[3] != NULL &&
-                   read_parameter(arguments[2], arguments[1], 0, numbers) &&
-                   read_parameter(arguments[3], arguments[1], 0, numbers + 1)
-               ? of_pair(arguments, ELEMENTWISE_hardtanh_backward, numbers)
-               : NULL;
-}
+/* Functions of arrays and of the numbers behind them: how many of each, and the default of a number,
+ * NAN for one that is required. */
+static const struct {
+    int arrays, count;
+    double otherwise[2];
+} with_numbers[] = {
+    [ELEMENTWISE_hardtanh_backward] = {2, 2, {NAN, NAN}},
+    [ELEMENTWISE_leaky_relu] = {1, 1, {0.01}},
+    [ELEMENTWISE_softplus] = {1, 2, {1, 20}},
+    [ELEMENTWISE_softplus_backward] = {2, 2, {NAN, NAN}},
+    [ELEMENTWISE_threshold] = {1, 2, {NAN, NAN}},
+    [ELEMENTWISE_threshold_backward] = {2, 1, {NAN}},
+};
 
 static PyObject *
-threshold(PyObject *const *arguments, int variant)
+of_numbers(PyObject *const *arguments, int function)
 {
+    int arrays = with_numbers[function].arrays;
+    PyObject *array = arguments[arrays - 1];
     double numbers[2];
-    return arguments[1] != NULL && arguments[2] != NULL &&
-                   read_parameter(arguments[1], arguments[0], 0, numbers) &&
-                   read_parameter(arguments[2], arguments[0], 0, numbers + 1)
-               ? of_first(arguments, ELEMENTWISE_threshold, numbers)
-               : NULL;
-}
-
-static PyObject *
-threshold_backward(PyObject *const *arguments, int variant)
-{
-    double bound;
-    return arguments[1] != NULL && arguments[2] != NULL &&
-                   read_parameter(arguments[2], arguments[1], 0, &bound)
-               ? of_pair(arguments, ELEMENTWISE_threshold_backward, &bound)
-               : NULL;
+    for (int i = 0; i < with_numbers[function].count; i++) {
+        PyObject *number = arguments[arrays + i];
+        double otherwise = with_numbers[function].otherwise[i];
+        if (array == NULL || (number == NULL && isnan(otherwise)) ||
+            !read_parameter(number, array, otherwise, numbers + i)) {
+            return NULL;
+        }
+    }
+    return evaluate_into(function, arrays, arguments, numbers, arguments[OUT]);
 }
 
 static PyObject *
@@ -292,15 +291,6 @@ shrink_backward(PyObject *const *arguments, int variant)
     return arguments[1] != NULL && arguments[2] != NULL &&
                    read_size_bound(arguments[2], arguments[1], &bound)
                ? of_pair(arguments, ELEMENTWISE_shrink_backward, &bound)
-               : NULL;
-}
-
-static PyObject *
-leaky_relu(PyObject *const *arguments, int variant)
-{
-    double slope;
-    return read_parameter(arguments[1], arguments[0], 0.01, &slope)
-               ? of_first(arguments, ELEMENTWISE_leaky_relu, &slope)
                : NULL;
 }
 
@@ -332,27 +322,6 @@ softshrink(PyObject *const *arguments, int variant)
     return read_parameter(arguments[1], arguments[0], 0.5, &bound) && bound >= 0 &&
                    isfinite(bound)
                ? of_first(arguments, ELEMENTWISE_softshrink, &bound)
-               : NULL;
-}
-
-static PyObject *
-softplus(PyObject *const *arguments, int variant)
-{
-    double numbers[2];
-    return read_parameter(arguments[1], arguments[0], 1, numbers) &&
-                   read_parameter(arguments[2], arguments[0], 20, numbers + 1)
-               ? of_first(arguments, ELEMENTWISE_softplus, numbers)
-               : NULL;
-}
-
-static PyObject *
-softplus_backward(PyObject *const *arguments, int variant)
-{
-    double numbers[2];
-    return arguments[1] != NULL && arguments[2] != NULL && arguments[3] != NULL &&
-                   read_parameter(arguments[2], arguments[1], 1, numbers) &&
-                   read_parameter(arguments[3], arguments[1], 20, numbers + 1)
-               ? of_pair(arguments, ELEMENTWISE_softplus_backward, numbers)
                : NULL;
 }
 
@@ -532,6 +501,7 @@ subtract_from(PyObject *const *arguments, int variant)
 #define ROW(operator, compute, ...) VARIANT(operator, compute, 0, __VA_ARGS__)
 #define ONE(name) VARIANT(#name, of_one, ELEMENTWISE_##name, "self")
 #define TWO(name, ...) VARIANT(#name, of_two, ELEMENTWISE_##name, __VA_ARGS__)
+#define NUMBERS(name, ...) VARIANT(#name, of_numbers, ELEMENTWISE_##name, __VA_ARGS__)
 #define GRADIENT "grad_output", "self"
 #define SUM "self", "other", "alpha"
 #define THREE "self", "tensor1", "tensor2", "value"
@@ -560,9 +530,9 @@ const kernel_row elementwise_rows[] = {
     ONE(hardswish),
     TWO(hardswish_backward, GRADIENT),
     ROW("hardtanh", hardtanh, "self", "min_val", "max_val"),
-    ROW("hardtanh_backward", hardtanh_backward, GRADIENT, "min_val", "max_val"),
+    NUMBERS(hardtanh_backward, GRADIENT, "min_val", "max_val"),
     ROW("huber_terms", huber_terms, "x", "target", "bound"),
-    ROW("leaky_relu", leaky_relu, "self", "negative_slope"),
+    NUMBERS(leaky_relu, "self", "negative_slope"),
     ROW("leaky_relu_backward", leaky_relu_backward, GRADIENT, "negative_slope", "self_is_result"),
     ROW("lerp.Scalar", interpolate, "self", "end", "weight"),
     ONE(log1p),
@@ -581,14 +551,14 @@ const kernel_row elementwise_rows[] = {
     ONE(sign),
     ONE(silu),
     TWO(silu_backward, GRADIENT),
-    ROW("softplus", softplus, "self", "beta", "threshold"),
-    ROW("softplus_backward", softplus_backward, GRADIENT, "beta", "threshold"),
+    NUMBERS(softplus, "self", "beta", "threshold"),
+    NUMBERS(softplus_backward, GRADIENT, "beta", "threshold"),
     ROW("softshrink", softshrink, "self", "lambd"),
     ROW("softshrink_backward", shrink_backward, GRADIENT, "lambd"),
     VARIANT("squared_differences", of_two, ELEMENTWISE_squared_difference, "x", "target"),
     VARIANT("sub.Tensor", scaled_sum, -1, SUM),
     TWO(tanh_backward, "grad_output", "output"),
-    ROW("threshold", threshold, "self", "threshold", "value"),
-    ROW("threshold_backward", threshold_backward, GRADIENT, "threshold"),
+    NUMBERS(threshold, "self", "threshold", "value"),
+    NUMBERS(threshold_backward, GRADIENT, "threshold"),
     {NULL},
 };

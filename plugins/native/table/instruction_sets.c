@@ -13,28 +13,9 @@
 #define VARIABLE "DOVETAIL_NATIVE_ISA"
 
 static const instruction_set sets[] = {
-#define SET(name)                                                                                 \
-    {LABEL #name,                                                                                 \
-     &JOIN(softmax, name),                                                                        \
-     &JOIN(normalization, name),                                                                  \
-     &JOIN(likelihood, name),                                                                     \
-     &JOIN(elementwise, name),                                                                    \
-     &JOIN(pooling, name),                                                                        \
-     &JOIN(optimizers, name),                                                                     \
-     &JOIN(reductions, name),                                                                     \
-     &JOIN(copies, name),                                                                         \
-     &JOIN(windows, name),                                                                        \
-     &JOIN(convolution, name),                                                                    \
-     &JOIN(random, name),                                                                         \
-     &JOIN(indexing, name),                                                                       \
-     &JOIN(scans, name),                                                                          \
-     &JOIN(grid_sampling, name),                                                                  \
-     &JOIN(resampling, name),                                                                     \
-     &JOIN(conversions, name),                                                                    \
-     &JOIN(recurrence, name),                                                                     \
-     &JOIN(ordering, name)},
+#define ADDRESS(type, name, set) &JOIN(name, set),
+#define SET(name) {LABEL #name, KERNEL_TABLES(ADDRESS, name)},
     FOR_INSTRUCTION_SETS(SET)
-#undef SET
 };
 enum { SET_COUNT = sizeof sets / sizeof sets[0] };
 

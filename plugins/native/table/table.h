@@ -22,27 +22,25 @@
 #include "../kernels/convolution.h"
 #include "../kernels/windows.h"
 
+/* All tables of kernels: of which type, and as what. */
+#define KERNEL_TABLES(X, set) \
+    X(conversion, conversions, set) X(convolution, convolution, set) X(copy, copies, set) \
+    X(elementwise, elementwise, set) X(grid_sampling, grid_sampling, set) \
+    X(indexing, indexing, set) X(likelihood, likelihood, set) \
+    X(normalization, normalization, set) X(optimizer, optimizers, set) \
+    X(ordering, ordering, set) X(pooling, pooling, set) X(random, random, set) \
+    X(recurrence, recurrence, set) X(reduction, reductions, set) X(resampling, resampling, set) \
+    X(scan, scans, set) X(softmax, softmax, set) X(window, windows, set)
+
+#define DECLARE_TABLE(type, name, set) extern const type##_kernels JOIN(name, set);
+#define DECLARE_TABLES(set) KERNEL_TABLES(DECLARE_TABLE, set)
+FOR_INSTRUCTION_SETS(DECLARE_TABLES)
+
 /* The kernels of one instruction set. */
 typedef struct {
     const char *name;
-    const softmax_kernels *softmax;
-    const normalization_kernels *normalization;
-    const likelihood_kernels *likelihood;
-    const elementwise_kernels *elementwise;
-    const pooling_kernels *pooling;
-    const optimizer_kernels *optimizers;
-    const reduction_kernels *reductions;
-    const copy_kernels *copies;
-    const window_kernels *windows;
-    const convolution_kernels *convolution;
-    const random_kernels *random;
-    const indexing_kernels *indexing;
-    const scan_kernels *scans;
-    const grid_sampling_kernels *grid_sampling;
-    const resampling_kernels *resampling;
-    const conversion_kernels *conversions;
-    const recurrence_kernels *recurrence;
-    const ordering_kernels *ordering;
+#define TABLE_OF_SET(type, name, set) const type##_kernels *name;
+    KERNEL_TABLES(TABLE_OF_SET, )
 } instruction_set;
 
 /* instruction_sets.c: chooses the highest set that the processor has, or the one that
@@ -78,34 +76,15 @@ typedef struct {
     int takes_out;
 } kernel_row;
 
-/* One for each family; ends with a row without operator. */
-extern const kernel_row attention_rows[];
-extern const kernel_row conversion_rows[];
-extern const kernel_row copy_rows[];
-extern const kernel_row creation_rows[];
-extern const kernel_row elementwise_rows[];
-extern const kernel_row extremum_rows[];
-extern const kernel_row grid_sampling_rows[];
-extern const kernel_row indexing_rows[];
-extern const kernel_row likelihood_rows[];
-extern const kernel_row normalization_rows[];
-extern const kernel_row optimizer_rows[];
-extern const kernel_row ordering_rows[];
-extern const kernel_row pooling_rows[];
-extern const kernel_row product_rows[];
-extern const kernel_row progression_rows[];
-extern const kernel_row random_rows[];
-extern const kernel_row recurrence_rows[];
-extern const kernel_row reduction_rows[];
-extern const kernel_row rejection_rows[];
-extern const kernel_row resampling_rows[];
-extern const kernel_row scalar_rows[];
-extern const kernel_row scan_rows[];
-extern const kernel_row scattering_rows[];
-extern const kernel_row searching_rows[];
-extern const kernel_row softmax_rows[];
-extern const kernel_row view_rows[];
-extern const kernel_row window_rows[];
+/* The families of rows, each of which ends with a row without operator. */
+#define ROW_FAMILIES(X) \
+    X(attention) X(conversion) X(copy) X(creation) X(elementwise) X(extremum) X(grid_sampling) \
+    X(indexing) X(likelihood) X(normalization) X(optimizer) X(ordering) X(pooling) X(product) \
+    X(progression) X(random) X(recurrence) X(reduction) X(rejection) X(resampling) X(scalar) \
+    X(scan) X(scattering) X(searching) X(softmax) X(view) X(window)
+
+#define DECLARE_ROWS(family) extern const kernel_row family##_rows[];
+ROW_FAMILIES(DECLARE_ROWS)
 
 /* ---- products (products.c) ------------------------------------------------------------------- */
 
