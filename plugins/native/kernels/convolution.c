@@ -305,12 +305,8 @@ elements_of_memory(const convolution *of, convolution_part part)
     return rooms + aside + (double)MOST_TERMS * ((double)(rows + TILE_ROWS) + dense);
 }
 
-#define REAL_BITS 32
-#include "convolution_template.h"
-#undef REAL_BITS
-#define REAL_BITS 64
-#include "convolution_template.h"
-#undef REAL_BITS
+#define TEMPLATE "convolution_template.h"
+#include "both_precisions.h"
 
 const convolution_kernels JOIN(convolution, ISA) = {
     elements_of_memory, {convolve_f32, convolve_f64}, {are_finite_f32, are_finite_f64}};

@@ -9,11 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define REAL_BITS 32
-#include "elementary_template.h"
-#undef REAL_BITS
-#define REAL_BITS 64
-#include "elementary_template.h"
-#undef REAL_BITS
+#define TEMPLATE "elementary_template.h"
+#include "both_precisions.h"
 
 #endif

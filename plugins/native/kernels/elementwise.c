@@ -7,12 +7,8 @@
 
 enum { LINE = 64 }; /* elements whose divisions are looked at together */
 
-#define REAL_BITS 32
-#include "elementwise_template.h"
-#undef REAL_BITS
-#define REAL_BITS 64
-#include "elementwise_template.h"
-#undef REAL_BITS
+#define TEMPLATE "elementwise_template.h"
+#include "both_precisions.h"
 
 const elementwise_kernels JOIN(elementwise, ISA) = {{
 #define NAME(function) function##_f32,

@@ -25,15 +25,8 @@ elements_of(const grid_sampling *how)
     return how->sizes[0] * how->sizes[1] * (how->ndim == 3 ? how->sizes[2] : 1);
 }
 
-#define REAL_BITS 32
-#define INDEX int32_t
-#include "grid_sampling_template.h"
-#undef REAL_BITS
-#undef INDEX
-#define REAL_BITS 64
-#define INDEX int64_t
-#include "grid_sampling_template.h"
-#undef REAL_BITS
+#define TEMPLATE "grid_sampling_template.h"
+#include "both_precisions.h"
 
 const grid_sampling_kernels JOIN(grid_sampling, ISA) = {
     {{values_f32, gradients_f32}, {values_f64, gradients_f64}}};

@@ -11,12 +11,8 @@ is_class(int64_t target, ptrdiff_t classes)
     return (uint64_t)target < (uint64_t)classes; /* a negative one is beyond the last, too */
 }
 
-#define REAL_BITS 32
-#include "likelihood_template.h"
-#undef REAL_BITS
-#define REAL_BITS 64
-#include "likelihood_template.h"
-#undef REAL_BITS
+#define TEMPLATE "likelihood_template.h"
+#include "both_precisions.h"
 
 const likelihood_kernels JOIN(likelihood, ISA) = {
     {forward_f32, forward_f64},

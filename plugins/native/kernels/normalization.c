@@ -19,14 +19,8 @@ enum {
     FEW_PIXELS = 16,   /* below, the pixels of all channels of a sample are one row */
 };
 
-#define REAL_BITS 32
-#include "normalization_sums.h"
-#include "normalization_template.h"
-#undef REAL_BITS
-#define REAL_BITS 64
-#include "normalization_sums.h"
-#include "normalization_template.h"
-#undef REAL_BITS
+#define TEMPLATE "normalization_template.h"
+#include "both_precisions.h"
 
 #define BOTH(name) {JOIN(name, f32), JOIN(name, f64)}
 

@@ -1,5 +1,5 @@
 /* Normalization in one precision; see normalization.c. */
-#include "real.h"
+#include "normalization_sums.h"
 
 /* ---- elements -------------------------------------------------------------------------------- */
 

@@ -3,12 +3,8 @@
 
 #include <math.h>
 
-#define REAL_BITS 32
-#include "optimizers_template.h"
-#undef REAL_BITS
-#define REAL_BITS 64
-#include "optimizers_template.h"
-#undef REAL_BITS
+#define TEMPLATE "optimizers_template.h"
+#include "both_precisions.h"
 
 const optimizer_kernels JOIN(optimizers, ISA) = {
     {adam_f32, adam_f64},

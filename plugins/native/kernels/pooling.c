@@ -149,15 +149,8 @@ windows_of_columns(const pooling_axis *axis, ptrdiff_t start)
     return smaller(axis->number - start, greater(smaller(count, COLUMNS), 1));
 }
 
-#define REAL_BITS 32
-#define INDEX int32_t
-#include "pooling_template.h"
-#undef REAL_BITS
-#undef INDEX
-#define REAL_BITS 64
-#define INDEX int64_t
-#include "pooling_template.h"
-#undef REAL_BITS
+#define TEMPLATE "pooling_template.h"
+#include "both_precisions.h"
 
 #define KERNELS_OF(type)                                                                          \
     {JOIN(maxima, type), JOIN(averages, type), JOIN(averages_backward, type),                     \

@@ -3,12 +3,8 @@
 
 #include <math.h>
 
-#define REAL_BITS 32
-#include "random_template.h"
-#undef REAL_BITS
-#define REAL_BITS 64
-#include "random_template.h"
-#undef REAL_BITS
+#define TEMPLATE "random_template.h"
+#include "both_precisions.h"
 
 /* ---- words ----------------------------------------------------------------------------------- */
 

@@ -3,11 +3,7 @@
 
 #include "elementary.h"
 
-#define REAL_BITS 32
-#include "recurrence_template.h"
-#undef REAL_BITS
-#define REAL_BITS 64
-#include "recurrence_template.h"
-#undef REAL_BITS
+#define TEMPLATE "recurrence_template.h"
+#include "both_precisions.h"
 
 const recurrence_kernels JOIN(recurrence, ISA) = {{{step_f32, back_f32}, {step_f64, back_f64}}};

@@ -43,12 +43,8 @@ advance(
     return 0;
 }
 
-#define REAL_BITS 32
-#include "reductions_template.h"
-#undef REAL_BITS
-#define REAL_BITS 64
-#include "reductions_template.h"
-#undef REAL_BITS
+#define TEMPLATE "reductions_template.h"
+#include "both_precisions.h"
 
 const reduction_kernels JOIN(reductions, ISA) = {
     {reduce_f32, reduce_f64},

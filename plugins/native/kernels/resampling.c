@@ -70,12 +70,8 @@ count_scratch(const resampled_images *how, int is_first_first)
     return how->ndim > 2 ? 2 * most : most;
 }
 
-#define REAL_BITS 32
-#include "resampling_template.h"
-#undef REAL_BITS
-#define REAL_BITS 64
-#include "resampling_template.h"
-#undef REAL_BITS
+#define TEMPLATE "resampling_template.h"
+#include "both_precisions.h"
 
 /* ---- elements picked ------------------------------------------------------------------------- */
 

@@ -13,12 +13,8 @@ enum { PIECE = 4096 }; /* elements that stay in the first cache from one pass to
 #define WIDTH SOFTMAX_WIDTH
 #define MOST_GATHERED SOFTMAX_MOST_GATHERED
 
-#define REAL_BITS 32
-#include "softmax_template.h"
-#undef REAL_BITS
-#define REAL_BITS 64
-#include "softmax_template.h"
-#undef REAL_BITS
+#define TEMPLATE "softmax_template.h"
+#include "both_precisions.h"
 
 #define KERNELS_OF(type)                                                                          \
     {JOIN(softmax, type), JOIN(safe_softmax, type), JOIN(log_softmax, type),                      \

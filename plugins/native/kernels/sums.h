@@ -12,11 +12,7 @@ enum {
     LEVELS = 56,   /* pairs of pairs …: enough for rows of 2^63 elements */
 };
 
-#define REAL_BITS 32
-#include "sums_template.h"
-#undef REAL_BITS
-#define REAL_BITS 64
-#include "sums_template.h"
-#undef REAL_BITS
+#define TEMPLATE "sums_template.h"
+#include "both_precisions.h"
 
 #endif

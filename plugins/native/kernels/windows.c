@@ -135,11 +135,7 @@ write_patches(
     }
 }
 
-#define REAL_BITS 32
-#include "windows_template.h"
-#undef REAL_BITS
-#define REAL_BITS 64
-#include "windows_template.h"
-#undef REAL_BITS
+#define TEMPLATE "windows_template.h"
+#include "both_precisions.h"
 
 const window_kernels JOIN(windows, ISA) = {write_patches, {add_patches_f32, add_patches_f64}};
