@@ -24,8 +24,6 @@ class Adadelta(ElementwiseOptimizer):
 
     Parameters
     ----------
-    params : iterable
-        As in `Optimizer`.
     lr : float or Tensor, default 1.0
         Learning rate.
     rho : float, default 0.9
@@ -34,7 +32,7 @@ class Adadelta(ElementwiseOptimizer):
         Value added under the roots.
     weight_decay : float, default 0
         Factor of the parameter added to its gradient.
-    foreach, capturable, maximize, differentiable
+    params, foreach, capturable, maximize, differentiable
         As in `Optimizer`.
 
     Raises

@@ -23,8 +23,6 @@ class Adagrad(ElementwiseOptimizer):
 
     Parameters
     ----------
-    params : iterable
-        As in `Optimizer`.
     lr : float or Tensor, default 1e-2
         Learning rate.
     lr_decay : float, default 0
@@ -35,7 +33,7 @@ class Adagrad(ElementwiseOptimizer):
         Initial value of the sums.
     eps : float, default 1e-10
         Value added to the denominator.
-    foreach, maximize, differentiable, fused
+    params, foreach, maximize, differentiable, fused
         As in `Optimizer`.
 
     Raises

@@ -33,8 +33,6 @@ class Adam(ElementwiseOptimizer):
 
     Parameters
     ----------
-    params : iterable
-        As in `Optimizer`.
     lr : float or Tensor, default 1e-3
         Learning rate.
     betas : (float or Tensor, float or Tensor), default (0.9, 0.999)
@@ -45,7 +43,7 @@ class Adam(ElementwiseOptimizer):
         Factor of the parameter added to its gradient.
     amsgrad : bool, default False
         Divide by the maximum of all previous means of squares.
-    foreach, maximize, capturable, differentiable, fused
+    params, foreach, maximize, capturable, differentiable, fused
         As in `Optimizer`.
     decoupled_weight_decay : bool, default False
         Decay the parameter itself instead (AdamW).

@@ -23,8 +23,6 @@ class Adamax(ElementwiseOptimizer):
 
     Parameters
     ----------
-    params : iterable
-        As in `Optimizer`.
     lr : float or Tensor, default 2e-3
         Learning rate.
     betas : (float, float), default (0.9, 0.999)
@@ -33,7 +31,7 @@ class Adamax(ElementwiseOptimizer):
         Value added to the absolute gradient.
     weight_decay : float, default 0
         Factor of the parameter added to its gradient.
-    foreach, maximize, differentiable, capturable
+    params, foreach, maximize, differentiable, capturable
         As in `Optimizer`.
 
     Raises

@@ -23,8 +23,6 @@ class ASGD(ElementwiseOptimizer):
 
     Parameters
     ----------
-    params : iterable
-        As in `Optimizer`.
     lr : float or Tensor, default 1e-2
         Learning rate.
     lambd : float, default 1e-4
@@ -35,7 +33,7 @@ class ASGD(ElementwiseOptimizer):
         First step at which the parameters are averaged.
     weight_decay : float, default 0
         Factor of the parameter added to its gradient.
-    foreach, maximize, differentiable, capturable
+    params, foreach, maximize, differentiable, capturable
         As in `Optimizer`.
 
     Raises

@@ -24,8 +24,6 @@ class NAdam(ElementwiseOptimizer):
 
     Parameters
     ----------
-    params : iterable
-        As in `Optimizer`.
     lr : float or Tensor, default 2e-3
         Learning rate.
     betas : (float, float), default (0.9, 0.999)
@@ -38,7 +36,7 @@ class NAdam(ElementwiseOptimizer):
         Rate at which the momentum increases.
     decoupled_weight_decay : bool, default False
         Decay the parameter itself instead.
-    foreach, maximize, capturable, differentiable
+    params, foreach, maximize, capturable, differentiable
         As in `Optimizer`.
 
     Raises

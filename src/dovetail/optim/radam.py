@@ -25,8 +25,6 @@ class RAdam(ElementwiseOptimizer):
 
     Parameters
     ----------
-    params : iterable
-        As in `Optimizer`.
     lr : float or Tensor, default 1e-3
         Learning rate.
     betas : (float, float), default (0.9, 0.999)
@@ -37,7 +35,7 @@ class RAdam(ElementwiseOptimizer):
         Factor of the parameter added to its gradient.
     decoupled_weight_decay : bool, default False
         Decay the parameter itself instead.
-    foreach, maximize, capturable, differentiable
+    params, foreach, maximize, capturable, differentiable
         As in `Optimizer`.
 
     Raises

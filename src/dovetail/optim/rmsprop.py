@@ -31,8 +31,6 @@ class RMSprop(ElementwiseOptimizer):
 
     Parameters
     ----------
-    params : iterable
-        As in `Optimizer`.
     lr : float or Tensor, default 1e-2
         Learning rate.
     alpha : float, default 0.99
@@ -45,7 +43,7 @@ class RMSprop(ElementwiseOptimizer):
         Weight of the previous update.
     centered : bool, default False
         Subtract the squared mean of the gradients.
-    capturable, foreach, maximize, differentiable
+    params, capturable, foreach, maximize, differentiable
         As in `Optimizer`.
 
     Raises

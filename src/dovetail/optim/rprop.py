@@ -21,15 +21,13 @@ class Rprop(ElementwiseOptimizer):
 
     Parameters
     ----------
-    params : iterable
-        As in `Optimizer`.
     lr : float or Tensor, default 1e-2
         The initial step sizes.
     etas : (float, float), default (0.5, 1.2)
         Factors that shrink and grow the step sizes: ``0 < etas[0] < 1 < etas[1]``.
     step_sizes : (float, float), default (1e-6, 50)
         The smallest and the greatest step size.
-    capturable, foreach, maximize, differentiable
+    params, capturable, foreach, maximize, differentiable
         As in `Optimizer`.
 
     Raises

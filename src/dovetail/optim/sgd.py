@@ -23,8 +23,6 @@ class SGD(ElementwiseOptimizer):
 
     Parameters
     ----------
-    params : iterable
-        As in `Optimizer`.
     lr : float or Tensor, default 1e-3
         Learning rate.
     momentum : float, default 0
@@ -35,7 +33,7 @@ class SGD(ElementwiseOptimizer):
         Factor of the parameter added to its gradient.
     nesterov : bool, default False
         Look ahead along the momentum.
-    maximize, foreach, differentiable, fused
+    params, maximize, foreach, differentiable, fused
         As in `Optimizer`.
 
     Raises

@@ -197,10 +197,8 @@ class RMSNorm(Module):
         )
 
 
-class LocalResponseNorm(Module):
-    """Divide each channel by a power of the mean square of ``size`` neighbouring channels; see
-    `functional.local_response_norm`.
-    """
+class _ResponseNorm(Module):
+    """Normalisation by the squares of neighbouring channels."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
@@ -209,14 +207,20 @@ class LocalResponseNorm(Module):
         self.beta = beta
         self.k = k
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-class CrossMapLRN2d(Module):
+class LocalResponseNorm(_ResponseNorm):
+    """Divide each channel by a power of the mean square of ``size`` neighbouring channels; see
+    `functional.local_response_norm`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+
+class CrossMapLRN2d(_ResponseNorm):
     """``input / (k + alpha / size * sum(squares of neighbouring channels)) ** beta``.
 
     The sum includes ``(size - 1) // 2`` channels on each side; the sum of `LocalResponseNorm` has
@@ -236,11 +240,7 @@ class CrossMapLRN2d(Module):
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
+        super().__init__(size, alpha, beta, k)
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() != 4:
@@ -250,6 +250,3 @@ class CrossMapLRN2d(Module):
         squares = F.pad((input * input).unsqueeze(1), [0, 0, 0, 0, half, half])
         total = F.avg_pool3d(squares, (around, 1, 1), stride=1).squeeze(1) * around
         return input / (self.k + self.alpha / self.size * total) ** self.beta
-
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -13,21 +13,12 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
-    """Resample the spatial dimensions of ``(N, C, …)``, one to three; see
-    `functional.interpolate`.
+    """Resample the spatial dimensions of ``(N, C, …)``, one to three.
 
     Parameters
     ----------
-    size : int or tuple of int, optional
-        Of the output.
-    scale_factor : float or tuple of float, optional
-        Factor of the size.
-    mode : str, default 'nearest'
-        'nearest', 'linear', 'bilinear', 'bicubic' or 'trilinear'.
-    align_corners : bool, optional
-        Whether to align the centres of the corner elements; not for 'nearest'.
-    recompute_scale_factor : bool, optional
-        Whether to recompute the factor from the rounded sizes.
+    size, scale_factor, mode, align_corners, recompute_scale_factor
+        As for `functional.interpolate`.
     """
 
     def __init__(

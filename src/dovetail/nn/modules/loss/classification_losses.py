@@ -28,12 +28,8 @@ class NLLLoss(_WeightedLoss):
 
     Parameters
     ----------
-    weight : Tensor, optional
-        ``(C)``: the weight of each class; a buffer.
-    ignore_index : int, default -100
-        This target contributes nothing.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the elements.
+    weight, ignore_index, reduction
+        As for `functional.cross_entropy`; the weight is a buffer.
     """
 
     def __init__(
@@ -81,14 +77,8 @@ class CrossEntropyLoss(_WeightedLoss):
 
     Parameters
     ----------
-    weight : Tensor, optional
-        ``(C)``: the weight of each class; a buffer.
-    ignore_index : int, default -100
-        This target contributes nothing.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the elements.
-    label_smoothing : float, default 0.0
-        Weight of the uniform distribution that is mixed into the targets, within [0, 1].
+    weight, ignore_index, reduction, label_smoothing
+        As for `functional.cross_entropy`; the weight is a buffer.
     """
 
     def __init__(
@@ -122,10 +112,8 @@ class BCELoss(_WeightedLoss):
 
     Parameters
     ----------
-    weight : Tensor, optional
-        Multiplies each element's loss; a buffer.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the elements.
+    weight, reduction
+        As for `functional.binary_cross_entropy`; the weight is a buffer.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -137,12 +125,8 @@ class BCEWithLogitsLoss(_Loss):
 
     Parameters
     ----------
-    weight : Tensor, optional
-        Multiplies each element's loss; a buffer.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the elements.
-    pos_weight : Tensor, optional
-        Weight of the positive class; a buffer.
+    weight, reduction, pos_weight
+        As for `functional.binary_cross_entropy_with_logits`; the weights are buffers.
     """
 
     weight: Tensor | None
@@ -171,10 +155,8 @@ class KLDivLoss(_Loss):
 
     Parameters
     ----------
-    reduction : {'mean', 'batchmean', 'sum', 'none'}
-        Reduction over the elements; 'batchmean' divides the sum by the size of the batch.
-    log_target : bool, default False
-        Whether the target contains log-probabilities.
+    reduction, log_target
+        As for `functional.kl_div`.
     """
 
     def __init__(
@@ -192,17 +174,12 @@ class KLDivLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """Negative log likelihood of label sequences, summed over all alignments; see
-    `functional.ctc_loss`.
+    """Negative log likelihood of label sequences, summed over all alignments.
 
     Parameters
     ----------
-    blank : int, default 0
-        The class that represents no label.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the samples; 'mean' first divides each loss by the length of its target.
-    zero_infinity : bool, default False
-        Whether the loss of targets that are too long for their input is 0 instead of infinite.
+    blank, reduction, zero_infinity
+        As for `functional.ctc_loss`.
     """
 
     def __init__(

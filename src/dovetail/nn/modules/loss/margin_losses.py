@@ -44,10 +44,8 @@ class HingeEmbeddingLoss(_MarginLoss):
 
     Parameters
     ----------
-    margin : float, default 1.0
-        Distance from which the loss of dissimilar pairs is 0.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the elements.
+    margin, reduction
+        As for `functional.hinge_embedding_loss`.
     """
 
     def __init__(
@@ -68,10 +66,8 @@ class MarginRankingLoss(_MarginLoss):
 
     Parameters
     ----------
-    margin : float, default 0.0
-        Margin by which the first score should exceed the second.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the elements.
+    margin, reduction
+        As for `functional.margin_ranking_loss`.
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
@@ -86,10 +82,8 @@ class CosineEmbeddingLoss(_MarginLoss):
 
     Parameters
     ----------
-    margin : float, default 0.0
-        Cosine up to which the loss of dissimilar pairs is 0; between -1 and 1.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the samples.
+    margin, reduction
+        As for `functional.cosine_embedding_loss`.
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
@@ -113,15 +107,12 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Cross entropy of each class against the rest, as a mean over classes; see
-    `functional.multilabel_soft_margin_loss`.
+    """Cross entropy of each class against the rest, as a mean over classes.
 
     Parameters
     ----------
-    weight : Tensor, optional
-        ``(C)``: the weight of each class; a buffer.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the samples.
+    weight, reduction
+        As for `functional.multilabel_soft_margin_loss`; the weight is a buffer.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -133,14 +124,8 @@ class MultiMarginLoss(_WeightedLoss):
 
     Parameters
     ----------
-    p : {1, 2}
-        Exponent of the differences.
-    margin : float, default 1.0
-        Margin by which the score of the target should exceed the others.
-    weight : Tensor, optional
-        ``(C)``: the weight of each class; a buffer.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the samples.
+    p, margin, weight, reduction
+        As for `functional.multi_margin_loss`; the weight is a buffer.
 
     Raises
     ------
@@ -185,17 +170,8 @@ class TripletMarginLoss(_Loss):
 
     Parameters
     ----------
-    margin : float, default 1.0
-        Margin between both distances; greater than 0.
-    p : float, default 2.0
-        Of the norm.
-    eps : float, default 1e-6
-        Value added to each difference.
-    swap : bool, default False
-        Whether to use the distance between positive and negative if it is less than the distance
-        between anchor and negative.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the samples.
+    margin, p, eps, swap, reduction
+        As for `functional.triplet_margin_loss`.
 
     Raises
     ------
@@ -240,12 +216,8 @@ class TripletMarginWithDistanceLoss(_Loss):
     ----------
     distance_function : callable, optional
         Takes two tensors. Default: `PairwiseDistance`.
-    margin : float, default 1.0
-        Margin between both distances; greater than 0.
-    swap : bool, default False
-        As in `TripletMarginLoss`.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the samples.
+    margin, swap, reduction
+        As for `functional.triplet_margin_loss`.
 
     Raises
     ------

@@ -31,10 +31,8 @@ class SmoothL1Loss(_Loss):
 
     Parameters
     ----------
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the elements.
-    beta : float, default 1.0
-        Boundary between the two formulas.
+    reduction, beta
+        As for `functional.smooth_l1_loss`.
     """
 
     def __init__(
@@ -57,10 +55,8 @@ class HuberLoss(_Loss):
 
     Parameters
     ----------
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the elements.
-    delta : float, default 1.0
-        Threshold between the two formulas; greater than 0.
+    reduction, delta
+        As for `functional.huber_loss`.
 
     Raises
     ------
@@ -79,19 +75,12 @@ class HuberLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Negative log likelihood of counts under Poisson distributions; see
-    `functional.poisson_nll_loss`.
+    """Negative log likelihood of counts under Poisson distributions.
 
     Parameters
     ----------
-    log_input : bool, default True
-        Whether inputs are the logarithms of the means.
-    full : bool, default False
-        Whether to add Stirling's approximation of ``log(target!)``.
-    eps : float, default 1e-8
-        Value added to an input before its logarithm.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the elements.
+    log_input, full, eps, reduction
+        As for `functional.poisson_nll_loss`.
     """
 
     def __init__(
@@ -125,12 +114,8 @@ class GaussianNLLLoss(_Loss):
 
     Parameters
     ----------
-    full : bool, default False
-        Whether to add the constant ``0.5 * log(2 * pi)``.
-    eps : float, default 1e-6
-        Lower bound of a variance.
-    reduction : {'mean', 'sum', 'none'}
-        Reduction over the elements.
+    full, eps, reduction
+        As for `functional.gaussian_nll_loss`.
     """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
