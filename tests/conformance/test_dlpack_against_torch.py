@@ -152,3 +152,28 @@ def test_the_exchange_is_that_of_torch(name: str) -> None:
         assert ours[1].startswith(theirs[1][:27])
     else:
         assert ours == theirs
+
+
+class Exchanged:
+    """An object that has its memory to offer, and nothing else."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._tensor = tensor
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._tensor.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self._tensor.__dlpack_device__()
+
+
+@pytest.mark.parametrize("name", ["tensor", "as_tensor", "asarray"])
+@pytest.mark.parametrize("dtype", [None, "int64"])
+def test_what_only_offers_its_memory_is_read(name: str, dtype: str | None) -> None:
+    def outcome(lib: Any) -> Any:
+        given = lib.arange(3.0, device="cpu")
+        made = getattr(lib, name)(Exchanged(given), dtype=dtype and getattr(lib, dtype))
+        made[0] = 9
+        return str(made.dtype).rpartition(".")[2], made.tolist(), given.tolist()
+
+    assert outcome(dovetail) == outcome(torch)

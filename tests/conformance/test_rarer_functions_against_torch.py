@@ -239,3 +239,53 @@ def test_the_default_generator_is_the_one_of_the_top_level(t: Any) -> None:
     first = t.rand(3, device="cpu").tolist()
     t.manual_seed(42)
     assert t.rand(3, device="cpu").tolist() == first
+
+
+@pytest.mark.filterwarnings("ignore:.*range is deprecated", "ignore:An output with one or more")
+@pytest.mark.parametrize(
+    ("size", "dtype", "wanted"),
+    [
+        ((0,), "float32", None),
+        ((5,), "int64", None),
+        ((9,), "float64", "float64"),
+        ((5,), "float64", "float32"),
+        ((1, 5), "float32", None),
+    ],
+)
+def test_a_range_is_written_to_out(size: tuple[int, ...], dtype: str, wanted: str | None) -> None:
+    def outcome(t: Any) -> Any:
+        out = t.empty(size, dtype=getattr(t, dtype))
+        try:
+            made = t.range(0, 8, 2, out=out, dtype=wanted and getattr(t, wanted))
+        except RuntimeError as error:
+            return str(error)[:40]
+        return made is out, out.tolist(), str(out.dtype).rpartition(".")[2]
+
+    assert outcome(dovetail) == outcome(torch)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bool", "uint8", "float64"])
+def test_coins_are_written_to_out_of_any_dtype(dtype: str) -> None:
+    def outcome(t: Any) -> Any:
+        t.manual_seed(5)
+        out = t.empty(40, dtype=getattr(t, dtype), device="cpu")
+        made = t.bernoulli(t.full((40,), 0.3, device="cpu"), out=out)
+        return made is out, out.tolist()
+
+    assert outcome(dovetail) == outcome(torch)
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 3), (2, 3, 2)])
+@pytest.mark.parametrize("place", [3, -1])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_an_index_out_of_range_is_refused_in_its_way(
+    shape: tuple[int, ...], place: int, dim: int
+) -> None:
+    def outcome(t: Any) -> Any:
+        source = t.ones([1 if d == dim else n for d, n in enumerate(shape)])
+        with pytest.raises((IndexError, RuntimeError)) as caught:
+            t.zeros(shape).index_add_(dim, t.tensor([place]), source)
+        return caught.type, str(caught.value)[:23]
+
+    if dim < len(shape):
+        assert outcome(dovetail) == outcome(torch)

@@ -325,3 +325,28 @@ def test_attributes_of_tensors_in_pickled_objects_are_in_files() -> None:
         assert first is second
         assert first.group[0] is third is again
         assert again.origin == "a program"
+
+
+@pytest.mark.parametrize("options", [{}, {"weights_only": False}, {"map_location": "cpu"}])
+def test_tensors_without_memory_go_both_ways(options: dict[str, Any]) -> None:
+    def described(tensor: Any) -> tuple[Any, ...]:
+        kind, dtype = type(tensor).__name__, str(tensor.dtype).rpartition(".")[2]
+        facts = tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.requires_grad
+        return (kind, dtype, str(tensor.device), *facts)
+
+    def made(lib: Any) -> list[Any]:
+        whole = lib.empty(4, 3, device="meta", dtype=lib.float64)
+        turned = lib.nn.Parameter(lib.empty(2, 3, device="meta").t())
+        return [whole, turned, whole[1:], lib.empty((0, 2), device="meta", dtype=lib.bool)]
+
+    def read(lib: Any, stream: io.BytesIO) -> list[Any]:
+        stream.seek(0)
+        return [described(each) for each in lib.load(stream, **options)]
+
+    streams = [io.BytesIO() for _ in range(3)]
+    torch.save(made(torch), streams[0])
+    dovetail.save(made(dovetail), streams[1], format="torch")
+    dovetail.save(made(dovetail), streams[2])
+    expected = read(torch, streams[0])
+    assert read(dovetail, streams[0]) == read(torch, streams[1]) == expected
+    assert read(dovetail, streams[1]) == read(dovetail, streams[2]) == expected

@@ -211,8 +211,6 @@ def test_a_failed_save_leaves_the_old_file(tmp_path):
     save(1, path)
     with pytest.raises((pickle.PicklingError, AttributeError, TypeError)):
         save(lambda: None, path)
-    with pytest.raises(pickle.PicklingError, match="a meta tensor has no data"):
-        save(dovetail.empty(2, device="meta"), path)
     assert load(path) == 1
     assert os.listdir(tmp_path) == ["x"]
 

@@ -349,7 +349,7 @@ KINDS: Final[dict[str, Callable[[], Any]]] = {
     "schemas": _schemas,
 }
 PICKLED_ALONE: Final = ("layers", "meta")
-"""Kinds without a file of `dovetail.save`: it refuses meta tensors; layers are many."""
+"""Kinds without a file of `dovetail.save`: layers are many, and meta tensors came later."""
 
 
 def made(kind: str) -> Any:

@@ -29,7 +29,8 @@ def range(
     end: float | None = None,
     step: float = 1,
     *,
-    dtype: object = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -41,8 +42,10 @@ def range(
     ----------
     start, end, step
         Numbers.
+    out
+        Tensor to write to. Default: a new one.
     dtype
-        Default: the default dtype.
+        Default: that of `out`, or the default dtype.
     device, requires_grad
         As for `arange`.
 
@@ -74,6 +77,15 @@ def range(
     wanted = get_default_dtype() if dtype is None else dtype
     count = int((end - start) / step) + 1
     numbers = aten.arange(count, dtype=float64, device=device)
+    if out is not None:
+        if dtype not in (None, out.dtype):
+            raise RuntimeError(
+                f"dtype {dtype.scalar_name} does not match dtype of out parameter "
+                f"({out.dtype.scalar_name}). Leave dtype out."
+            )
+        if out.numel() != count:
+            out.resize_(count)
+        return out.copy_((numbers * step + start).reshape(out.shape))
     found: Tensor = (numbers * step + start).to(wanted)
     found.requires_grad_(requires_grad)
     return found

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import dovetail_aten as aten
 from dovetail_aten import Tensor, storable
 from dovetail_kernel import dtype, uint8
 
@@ -43,10 +44,10 @@ class TensorWriter:
             plain = storable(tensor.detach())
             self._alive += [tensor, plain]
             record = {
-                "storage": self._storage(plain, path),
+                "storage": "" if plain.is_meta else self._storage(plain, path),
                 "shape": list(plain.shape),
                 "stride": list(plain.stride()),
-                "offset": plain.storage_offset(),
+                "offset": 0 if plain.is_meta else plain.storage_offset(),
                 "dtype": plain.dtype.name,
                 "requires_grad": tensor.requires_grad,
                 "parameter": isinstance(tensor, Parameter),
@@ -63,11 +64,6 @@ class TensorWriter:
         return dict(vars(tensor))
 
     def _storage(self, tensor: Tensor, path: str) -> str:
-        if tensor.is_meta:
-            raise pickle.PicklingError(
-                f"can't save {path or 'the tensor'}: a meta tensor has no data. Use "
-                "to_empty(device='cpu') first."
-            )
         storage = tensor.untyped_storage()
         key = storage.place()
         if storage.nbytes() and key in self._names:
@@ -137,7 +133,13 @@ class TensorReader:
         checked_integer(number, "the number of a tensor", len(self._records))
         if number not in self._made:
             record = self._records[number]
-            self._made[number] = shown_tensor(self._storage(record.storage), record)
+            if record.storage:
+                line = self._storage(record.storage)
+            else:  # on the meta device
+                line = aten.empty_strided(
+                    record.shape, record.stride, dtype=record.dtype, device="meta"
+                )
+            self._made[number] = shown_tensor(line, record)
         return self._made[number]
 
     def _storage(self, name: str) -> Tensor:

@@ -31,7 +31,9 @@ class StorageRecord(NamedTuple):
 
 
 class TensorRecord(NamedTuple):
-    """A tensor: its storage, its offset (in elements of `dtype`), and its properties."""
+    """A tensor: its storage, "" for a meta tensor, its offset (in elements of `dtype`), and its
+    properties.
+    """
 
     storage: str
     dtype: dtype
@@ -102,9 +104,9 @@ def _tensor_record(node: object, what: str, sizes: Mapping[str, int]) -> TensorR
         _checked_bool(fields["requires_grad"], f"requires_grad of {what}"),
         _checked_bool(fields["parameter"], f"'parameter' of {what}"),
     )
-    if record.storage not in sizes:
+    if record.storage and record.storage not in sizes:
         raise FormatError(f"{what} is in the storage {shown(record.storage)}, which is not there")
-    check_place(record, sizes[record.storage], what)
+    check_place(record, sizes[record.storage] if record.storage else _BYTES, what)
     return record
 
 

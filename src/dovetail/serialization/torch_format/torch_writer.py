@@ -160,6 +160,10 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
     def _tensor(self, tensor: Tensor) -> tuple[Any, ...]:
         record = self.tensors.tensors[self.tensors.index(tensor, "")]
         name = record["storage"]
+        named = self._name("torch", record["dtype"])
+        if not name:
+            layout = tuple(record["shape"]), tuple(record["stride"]), record["requires_grad"]
+            return self._name("torch._utils", "_rebuild_meta_tensor_no_storage"), (named, *layout)
         args = (
             self._storage(name),
             record["offset"],
@@ -171,7 +175,6 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
         saved = self.tensors.storages[name]["dtype"]
         if record["dtype"] == saved and saved in _STORAGES:
             return self._name("torch._utils", "_rebuild_tensor_v2"), args
-        named = self._name("torch", record["dtype"])
         return self._name("torch._utils", "_rebuild_tensor_v3"), (*args, named)
 
     def _storage(self, name: str) -> _Storage:

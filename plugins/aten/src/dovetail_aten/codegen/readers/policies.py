@@ -47,6 +47,7 @@ OUTS = {
     "shared": "",
     "exact": "other_out",
     "cast": "",
+    "any": "any_out",
 }
 """What an entry says of ``out=``, and what of `Operator.refuses` follows."""
 KEYS = ("shape", "result", "batching", "autocast", "public")

@@ -82,6 +82,8 @@ class PlacesAlong(Family):
                 f"({along}), for dim: {dim}"
             )
         size = x.shape[axis] if x.ndim else 1
+        if name == "index_add_" and x.ndim > 1 and axis in (0, x.ndim - 1):  # a loop of its own
+            return axis, self.checked_places(index, 0, size, partial(_out_of_bounds, axis, size))
         return axis, self._in_range(index, size)
 
     def _lined_up(

@@ -145,6 +145,9 @@ def as_tensor(data: object, dtype: Any = None, device: Any = None) -> Tensor:
         made = made.to(device=as_device(device), dtype=wanted)
     elif isinstance(data, TensorBase):
         made = made.to(device=device, dtype=wanted)
+    elif hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
+        made = from_dlpack(data)
+        made = made.to(device=device, dtype=wanted)
     elif is_device_array(data):
         made = from_host(data).to(device=device, dtype=wanted)
     else:
@@ -252,6 +255,8 @@ def _from_anything(data: Any, wanted: dtype | None, device: DeviceLike | None) -
         and hasattr(data, "__len__")
     ):
         return _from_anything(data.__array__(), wanted, device)  # a table's column, or the table
+    if hasattr(data, "__dlpack__"):
+        return from_dlpack(data).to(device=device, dtype=wanted, copy=True)
     shape = shape_of_data(data)
     if shape and shape[0] and (is_host_array(data[0]) or is_host_array(data[-1])):
         warn_user_once(
