@@ -84,7 +84,8 @@ def _check_out(info: OpInfo, variant: Operator, sample: SampleInput, expected: l
                 "what is returned is not the tensor of out="
             )
         assert_same(targets, expected, info)
-    if len(expected) == 1 and expected[0].dtype.is_floating_point:
+    truncates = "any_out" in variant.refuses
+    if len(expected) == 1 and expected[0].dtype.is_floating_point and not truncates:
         wrong = aten.empty(0, dtype=int64, device=expected[0].device)
         outs = outs_of(variant, [wrong])
         _assert_refused(
