@@ -15,6 +15,13 @@ import torch
 import dovetail
 
 CHAINS = int(os.environ.get("DOVETAIL_CALLS", "30")) * 10
+
+
+def fits(x: Any) -> bool:
+    """Return whether two leading dimensions can be shown as one."""
+    return x.stride(0) == x.shape[1] * x.stride(1) or 1 in x.shape[:2]
+
+
 STEPS: list[Callable[[Any, int, int], Any]] = [
     lambda x, i, j: x.unsqueeze(i),
     lambda x, i, j: x[(slice(None),) * i + (None,)],
@@ -30,6 +37,17 @@ STEPS: list[Callable[[Any, int, int], Any]] = [
     lambda x, i, j: x.squeeze(i % x.ndim) if x.ndim else x,
     lambda x, i, j: x.movedim(0, -1) if x.ndim else x,
     lambda x, i, j: x.chunk(2, i % x.ndim)[0] if x.ndim else x,
+    lambda x, i, j: x.expand([j % 3 or 1 if n == 1 else n for n in x.shape]),
+    lambda x, i, j: x.unfold(i % x.ndim, 1, 1 + j % 2) if x.ndim and 0 not in x.shape else x,
+    lambda x, i, j: x.diagonal() if x.ndim > 1 else x,
+    lambda x, i, j: x.flatten(0, 1) if x.ndim > 1 and fits(x) else x,
+    lambda x, i, j: x.view([*x.shape[:i], 1, *x.shape[i:]]),
+    lambda x, i, j: x.view(x.shape),
+    lambda x, i, j: (
+        x[(slice(None),) * (i % x.ndim) + (slice(1, 1, 1 + j),)]
+        if all(x.stride()) and x.ndim
+        else x
+    ),
     lambda x, i, j: x.detach(),
 ]
 
@@ -41,8 +59,10 @@ def chain(library: Any, seed: int) -> list[Any]:
     x, made = library.zeros(shape, device="cpu"), []
     for _ in range(6):
         step, i, j = draw.choice(STEPS), draw.randint(0, x.ndim), draw.randint(0, 5)
-        x = step(x, i, j)
-        made.append((tuple(x.shape), x.stride(), x.storage_offset(), x.is_contiguous()))
+        if x.numel():
+            x = step(x, i, j)
+        made.append((tuple(x.shape), x.stride(), x.storage_offset() * bool(x.numel())))
+        made.append(x.is_contiguous())
     return made
 
 

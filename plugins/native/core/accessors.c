@@ -85,21 +85,24 @@ size_along(PyArrayObject *array, PyObject *dim)
     return PyLong_FromSsize_t(PyArray_DIM(array, axis < 0 ? axis + ndim : axis));
 }
 
-/* The strides in elements; those of an array without elements are the Python function's. */
+/* The strides in elements; those of an array without elements that are 0 are the Python
+ * function's. */
 static PyObject *
 strides_of(PyArrayObject *array)
 {
     npy_intp strides[NPY_MAXDIMS], itemsize = PyArray_ITEMSIZE(array);
-    if (PyArray_SIZE(array) == 0 || itemsize == 0) {
+    if (itemsize == 0) {
         return NULL;
     }
+    int is_known = PyArray_SIZE(array) != 0;
     for (int i = 0; i < PyArray_NDIM(array); i++) {
         if (PyArray_STRIDE(array, i) % itemsize != 0) {
             return NULL;
         }
         strides[i] = PyArray_STRIDE(array, i) / itemsize;
+        is_known |= strides[i] != 0;
     }
-    return PyArray_IntTupleFromIntp(PyArray_NDIM(array), strides);
+    return !is_known ? NULL : PyArray_IntTupleFromIntp(PyArray_NDIM(array), strides);
 }
 
 static PyObject *

@@ -2,7 +2,7 @@
  *
  * They are those that NumPy makes for the reference: the same sizes, strides, flags and base. What
  * NumPy or the reference refuses is the reference's, and views of arrays whose strides must be
- * looked at. */
+ * looked at, as new ones without elements have none. */
 #include "table.h"
 
 /* A view of `base` that begins `offset` bytes behind it; strides may be NULL for C order. */
@@ -54,10 +54,15 @@ view(PyObject *const *arguments, int variant)
     if (known != size || size == 0) {
         return NULL;
     }
-    /* Of the shape that it has NumPy keeps the strides, also those of axes of one element. */
-    int is_same = unknown < 0 && ndim == PyArray_NDIM(x) &&
-                  PyArray_CompareLists(dims, PyArray_DIMS(x), ndim);
-    return view_of(x, ndim, dims, is_same ? PyArray_STRIDES(x) : NULL, 0);
+    /* Axes of one element may have any stride, which the new ones follow. */
+    npy_intp step = PyArray_ITEMSIZE(x);
+    for (int i = PyArray_NDIM(x) - 1; i >= 0; i--) {
+        if (PyArray_STRIDE(x, i) != step) {
+            return NULL;
+        }
+        step *= PyArray_DIM(x, i);
+    }
+    return view_of(x, ndim, dims, NULL, 0);
 }
 
 /* A view of all of an array, which is the array itself: its tensor is another. */
@@ -160,13 +165,15 @@ slice(PyObject *const *arguments, int variant)
     is_read = is_read && read_end(arguments[2], 0, &start);
     is_read = is_read && read_end(arguments[3], PY_SSIZE_T_MAX, &end);
     is_read = is_read && (arguments[4] == NULL || read_int(arguments[4], &step));
-    if (!is_read || step <= 0) {
+    if (!is_read || step <= 0 || (step != 1 && PyArray_SIZE(x) == 0)) {
         return NULL;
     }
     int ndim = copy_axes(x, -1, dims, strides);
     dims[axis] = PySlice_AdjustIndices(dims[axis], &start, &end, step);
     npy_intp offset = dims[axis] == 0 ? 0 : start * strides[axis];
-    strides[axis] *= dims[axis] == 0 ? 1 : step;
+    if (__builtin_mul_overflow(strides[axis], step, &strides[axis])) {
+        return NULL;
+    }
     return view_of(x, ndim, dims, strides, offset);
 }
 
@@ -176,7 +183,7 @@ unsqueeze(PyObject *const *arguments, int variant)
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
     int axis;
-    if (x == NULL || PyArray_NDIM(x) >= NPY_MAXDIMS ||
+    if (x == NULL || PyArray_NDIM(x) >= NPY_MAXDIMS || PyArray_SIZE(x) == 0 ||
         !read_axis(arguments[1], PyArray_NDIM(x) + 1, &axis)) {
         return NULL;
     }

@@ -11,7 +11,7 @@ import cupy
 import numpy as np
 
 from dovetail_aten.backend import NamespaceArrays
-from dovetail_aten.kernel_support import strides_over_ones
+from dovetail_aten.kernel_support import StrideRule
 from dovetail_kernel import Allocator, DataPtr, MemoryStatistics
 from dovetail_kernel.typing import NativeDtype
 
@@ -57,10 +57,13 @@ class CudaMemory(NamespaceArrays):
         address: int = array.data.ptr
         return address
 
-    def step_over_ones(self, view: cupy.ndarray) -> cupy.ndarray:
-        """Return `view`, a new one, with PyTorch's strides for new dimensions of size 1."""
-        strides = strides_over_ones(view.shape, view.strides, view.itemsize)
-        view._set_shape_and_strides(view.shape, strides, True, True)
+    def with_strides(self, view: Any, rule: StrideRule, array: Any) -> Any:
+        """Return `view`, a new one of `array`, with PyTorch's strides for dimensions of size 1."""
+        if 1 in view.shape or not view.size:
+            strides = rule(array.shape, self.strides(array), view.shape)
+            if strides is not None and strides != self.strides(view):
+                in_bytes = tuple([stride * view.itemsize for stride in strides])
+                view._set_shape_and_strides(view.shape, in_bytes, True, True)
         return view
 
     def as_strided(

@@ -182,11 +182,11 @@ class CoreArrays(ArrayBackend):
         return int(self._only_written("data_ptr(self, array)"))
 
     def strides(self, array: Any) -> tuple[int, ...]:
-        """Return the strides in elements; of an array without elements or without strides, those of
-        C order.
+        """Return the strides in elements; of an array without strides, those of C order: new ones
+        without elements have zeros in NumPy.
         """
         strides = getattr(array, "strides", None)
-        if not array.size or strides is None:
+        if strides is None or (not array.size and not any(strides)):
             return contiguous_strides(array.shape)
         itemsize = array.dtype.itemsize
         return tuple([stride // itemsize for stride in strides])

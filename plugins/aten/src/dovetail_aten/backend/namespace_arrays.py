@@ -14,7 +14,12 @@ from typing import Any, Final
 from dovetail_kernel import backend, bfloat16, finfo, float16, float32, uint8
 from dovetail_kernel.typing import NativeDtype
 
-from ..kernel_support.geometry.memory_layout import contiguous_strides
+from ..kernel_support.geometry.memory_layout import (
+    StrideRule,
+    contiguous_strides,
+    expanded_strides,
+    reshaped_strides,
+)
 from ..kernel_support.geometry.view_bounds import extent, shares_places
 from ..kernel_support.result_formats import in_order_of_operands
 from ..typing import Array
@@ -158,20 +163,22 @@ class NamespaceArrays(CoreArrays):
         if not self.mutable_arrays:
             return array.reshape(tuple(shape))
         try:
-            return array.reshape(tuple(shape), copy=False)
+            view = array.reshape(tuple(shape), copy=False)
         except ValueError:
             return None
+        return self.with_strides(view, reshaped_strides, array)
 
     def expand(self, array: Array, shape: Sequence[int]) -> Any:
         """Return a view broadcast to `shape`; the library determines whether it is writable."""
         if array.size and prod(shape) == array.size:
-            return self.step_over_ones(array[(*(None,) * (len(shape) - array.ndim), ...)])
+            view = array[(*(None,) * (len(shape) - array.ndim), ...)]
+            return self.with_strides(view, expanded_strides, array)
         view = self.needed("broadcast_to", "expand(self, array, shape)")(array, tuple(shape))
         if not view.size and _is_writable(array):
             view.flags.writeable = True  # no two of its elements share memory
-        return view
+        return self.with_strides(view, expanded_strides, array)
 
-    def step_over_ones(self, view: Array) -> Any:
+    def with_strides(self, view: Array, rule: StrideRule, array: Array) -> Any:
         """Return `view`: most libraries show no strides."""
         return view
 

@@ -24,8 +24,8 @@ from .geometry.border_geometry import bordered_shape as bordered_shape
 from .geometry.border_geometry import bordered_sizes as bordered_sizes
 from .geometry.border_geometry import sources_of as sources_of
 from .geometry.broadcasting import broadcast_shapes as broadcast_shapes
+from .geometry.memory_layout import StrideRule as StrideRule
 from .geometry.memory_layout import contiguous_strides as contiguous_strides
-from .geometry.memory_layout import strides_over_ones as strides_over_ones
 from .geometry.view_bounds import extent as extent
 from .geometry.view_bounds import repeats_places as repeats_places
 from .geometry.window_geometry import Window as Window

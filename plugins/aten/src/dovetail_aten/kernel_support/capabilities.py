@@ -9,6 +9,7 @@ from dovetail_kernel import dtype
 from dovetail_kernel.typing import NativeDtype
 
 from ..typing import Array
+from .geometry.memory_layout import StrideRule
 
 
 class Capabilities(Protocol):
@@ -132,8 +133,10 @@ class Capabilities(Protocol):
     def strides(self, array: Array) -> tuple[int, ...]:
         """Return the strides of `array` in elements."""
 
-    def step_over_ones(self, view: Array) -> Any:
-        """Return `view`, or one in which new dimensions of size 1 have PyTorch's strides."""
+    def with_strides(self, view: Array, rule: StrideRule, array: Array) -> Any:
+        """Return `view`, of `array`, or one in which dimensions of size 1 have PyTorch's strides,
+        which `rule` gives.
+        """
 
     def as_strided(
         self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int

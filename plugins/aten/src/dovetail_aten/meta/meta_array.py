@@ -10,7 +10,11 @@ from dovetail_kernel import dtype, promote_types
 
 from ..kernel_support.dims import check_size
 from ..kernel_support.geometry.broadcasting import elementwise_layout
-from ..kernel_support.geometry.memory_layout import contiguous_strides, dense_strides_like
+from ..kernel_support.geometry.memory_layout import (
+    contiguous_strides,
+    dense_strides_like,
+    reshaped_strides,
+)
 
 
 class MetaArray:
@@ -190,37 +194,3 @@ class MetaArray:
                     )
                 offset += (item % size) * stride
         return self.shown(shape, strides, offset)
-
-
-def reshaped_strides(
-    shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]
-) -> tuple[int, ...] | None:
-    """Return the strides of a view of shape `wanted` with as many elements; None if there is no
-    such view.
-
-    Dimensions of the old shape that lie one after another in memory form a block; every block has
-    to be split into whole dimensions of the new one.
-    """
-    if 0 in shape:
-        return tuple(strides) if tuple(shape) == tuple(wanted) else contiguous_strides(wanted)
-    result = [0] * len(wanted)
-    place = len(wanted) - 1
-    step = strides[-1] if strides else 1
-    elements = room = 1
-    for dim in reversed(range(len(shape))):
-        elements *= shape[dim]
-        if dim and (shape[dim - 1] == 1 or strides[dim - 1] == elements * step):
-            continue
-        while place >= 0 and (room < elements or wanted[place] == 1):
-            result[place] = room * step
-            room *= wanted[place]
-            place -= 1
-        if room != elements:
-            return None
-        if dim:
-            step = strides[dim - 1]
-            elements = room = 1
-    while place >= 0:
-        result[place] = room * step
-        place -= 1
-    return tuple(result)

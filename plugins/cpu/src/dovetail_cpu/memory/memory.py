@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail_aten.backend import NamespaceArrays
-from dovetail_aten.kernel_support import strides_over_ones
+from dovetail_aten.kernel_support import StrideRule
 from dovetail_kernel import DatalessArray, DataPtr
 from dovetail_kernel.typing import NativeDtype
 
@@ -93,15 +93,22 @@ class CpuMemory(NamespaceArrays):
         return _WORDS[id(array) // _WORD + _DATA]
 
     def strides(self, array: np.ndarray) -> tuple[int, ...]:
-        """Return the strides in elements; those of C order where there are no elements."""
+        """Return the strides in elements; those of C order where NumPy has none, since there are no
+        elements.
+        """
         if not array.size:
             return super().strides(array)
         return _STRIDES[array.itemsize][array.strides]
 
-    def step_over_ones(self, view: Any) -> Array:
-        """Return `view` with PyTorch's strides for new dimensions of size 1."""
-        strides = strides_over_ones(view.shape, view.strides, view.itemsize)
-        return np.lib.stride_tricks.as_strided(view, strides=strides)
+    def with_strides(self, view: Any, rule: StrideRule, array: Any) -> Any:
+        """Return `view`, of `array`, with PyTorch's strides for dimensions of size 1."""
+        if 1 not in view.shape and view.size:
+            return view
+        strides = rule(array.shape, self.strides(array), view.shape)
+        if strides is None or strides == self.strides(view):
+            return view
+        in_bytes = [stride * view.itemsize for stride in strides]
+        return np.lib.stride_tricks.as_strided(view, strides=in_bytes)
 
     def memory_bounds(self, array: Any) -> tuple[int, int]:
         """Return the address where the memory of `array` begins, and the one behind its end."""

@@ -15,7 +15,12 @@ from ...kernel_support.checks.view_checks import (
     incompatible_view,
 )
 from ...kernel_support.dims import infer_size, wrap_dim
-from ...meta.meta_array import MetaArray, reshaped_strides
+from ...kernel_support.geometry.memory_layout import (
+    expanded_strides,
+    reshaped_strides,
+    unsqueezed_strides,
+)
+from ...meta.meta_array import MetaArray
 from ...meta.view_shapes import select, slice_along
 from .kernels.reinterpretation import check_pairs, check_reinterpreted
 
@@ -49,27 +54,13 @@ def t(self: MetaArray) -> MetaArray:
 
 def expand(self: MetaArray, size: Sequence[int], *, implicit: bool = False) -> MetaArray:
     shape = expanded_sizes(tuple(size), self.shape)
-    extra = len(shape) - self.ndim
-    pairs = zip(shape[extra:], self.shape, self.element_strides, strict=True)
-    own = [stride if wanted == present else 0 for wanted, present, stride in pairs]
-    new = [0] * extra
-    if extra and shape[extra - 1] == 1:
-        new[-1] = strides_after(self)
-    return self.shown(shape, new + own)
-
-
-def strides_after(self: MetaArray) -> int:
-    """Return the stride of a new leading dimension of size 1."""
-    return self.shape[0] * self.element_strides[0] if self.ndim else 1
+    return self.shown(shape, expanded_strides(self.shape, self.element_strides, shape))
 
 
 def unsqueeze(self: MetaArray, dim: int) -> MetaArray:
     place = wrap_dim(dim, self.ndim + 1)
-    stride = self.shape[place] * self.element_strides[place] if place < self.ndim else 1
-    shape, strides = list(self.shape), list(self.element_strides)
-    shape.insert(place, 1)
-    strides.insert(place, stride)
-    return self.shown(shape, strides)
+    shape = (*self.shape[:place], 1, *self.shape[place:])
+    return self.shown(shape, unsqueezed_strides(place, self.shape, self.element_strides, shape))
 
 
 def _without(self: MetaArray, dims: Sequence[int]) -> MetaArray:

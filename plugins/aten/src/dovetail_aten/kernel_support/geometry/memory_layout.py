@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from dovetail_kernel import (
     MemoryFormat,
@@ -13,6 +13,12 @@ from dovetail_kernel import (
     preserve_format,
 )
 
+Sizes = Sequence[int]
+StrideRule = Callable[[Sizes, Sizes, Sizes], tuple[int, ...] | None]
+"""Returns the strides of a view, in elements, by the shape and strides of what it is a view of, and
+by its own shape; None: any.
+"""
+
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
     """Return the strides, in elements, of a C-contiguous tensor; a dimension of size 0 counts
@@ -21,18 +27,61 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return strides_in_order(shape, range(len(shape)))
 
 
-def strides_over_ones(
-    shape: Sequence[int], strides: Sequence[int], over: int = 1
-) -> tuple[int, ...]:
-    """Return `strides` with PyTorch's strides for dimensions of size 1 whose stride is 0 in NumPy:
-    such a dimension steps over the dimensions behind it, the last one over `over`.
+def reshaped_strides(
+    shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]
+) -> tuple[int, ...] | None:
+    """Return the strides of a view of shape `wanted` with as many elements; None if there is no
+    such view.
+
+    Dimensions of the old shape that lie one after another in memory form a block; every block has
+    to be split into whole dimensions of the new one.
     """
-    made = list(strides)
-    for dim in range(len(shape) - 1, -1, -1):
-        if not made[dim] and shape[dim] == 1:
-            made[dim] = over
-        over = made[dim] * shape[dim]
+    if 0 in shape:
+        return tuple(strides) if tuple(shape) == tuple(wanted) else contiguous_strides(wanted)
+    result = [0] * len(wanted)
+    place = len(wanted) - 1
+    step = strides[-1] if strides else 1
+    elements = room = 1
+    for dim in reversed(range(len(shape))):
+        elements *= shape[dim]
+        if dim and (shape[dim - 1] == 1 or strides[dim - 1] == elements * step):
+            continue
+        while place >= 0 and (room < elements or wanted[place] == 1):
+            result[place] = room * step
+            room *= wanted[place]
+            place -= 1
+        if room != elements:
+            return None
+        if dim:
+            step = strides[dim - 1]
+            elements = room = 1
+    while place >= 0:
+        result[place] = room * step
+        place -= 1
+    return tuple(result)
+
+
+def expanded_strides(
+    shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]
+) -> tuple[int, ...]:
+    """Return the strides of a view broadcast to `wanted`: a new dimension of size 1 steps over the
+    dimensions behind it.
+    """
+    made, added, over = [0] * len(wanted), len(wanted) - len(shape), 1
+    for dim in reversed(range(len(wanted))):
+        own = shape[dim - added] if dim >= added else 1
+        if wanted[dim] == own:
+            made[dim] = strides[dim - added] if dim >= added else over
+        over = made[dim] * wanted[dim]
     return tuple(made)
+
+
+def unsqueezed_strides(
+    place: int, shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]
+) -> tuple[int, ...]:
+    """Return the strides of a view with a new dimension at `place`."""
+    over = shape[place] * strides[place] if place < len(shape) else 1
+    return (*strides[:place], over, *strides[place:])
 
 
 def strides_in_order(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from dovetail_dispatcher.calls import broadcast_error, broadcast_shape, shape_of_output_error
@@ -32,6 +32,7 @@ from ....kernel_support.dims import (
     wrap_dims,
 )
 from ....kernel_support.family import Family, helper, operator
+from ....kernel_support.geometry.memory_layout import unsqueezed_strides
 from ....typing import Array
 
 _ALL = slice(None)
@@ -77,7 +78,8 @@ class Views(Family):
     @operator("unsqueeze")
     def unsqueeze(self, x: Array, dim: int) -> Any:
         """Return a view with a new dimension of size 1 at `dim`."""
-        return self.capabilities.step_over_ones(x[_with_new(dim, x.ndim)])
+        rule = partial(unsqueezed_strides, wrap_dim(dim, x.ndim + 1))
+        return self.capabilities.with_strides(x[_with_new(dim, x.ndim)], rule, x)
 
     @operator("squeeze", "squeeze.dim", "squeeze.dims")
     def squeeze(self, x: Array, dim: int | Sequence[int] | None = None) -> Any:
@@ -124,7 +126,11 @@ class Views(Family):
         """Return a view of ``[start:end:step]`` along `dim`."""
         axis = check_slice(x.ndim, dim, step)
         part = slice(start, end, step)
-        return x[(_ALL,) * axis + (part,)] if axis else x[part]
+        made = x[(_ALL,) * axis + (part,)] if axis else x[part]
+        if step == 1 or made.size:
+            return made
+        rule = partial(_stepped, axis, step)  # libraries keep the stride where nothing is left
+        return self.capabilities.with_strides(made, rule, x)
 
     @operator("diagonal")
     def diagonal(self, x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
@@ -238,6 +244,13 @@ def _without_some(shape: tuple[int, ...], dim: int | tuple[int, ...]) -> tuple[A
 def _with_new(dim: int, ndim: int) -> tuple[Any, ...]:
     """Return the index that adds a dimension at `dim` to `ndim` others."""
     return (*[_ALL] * wrap_dim(dim, ndim + 1), None, ...)
+
+
+def _stepped(
+    axis: int, step: int, _shape: Sequence[int], strides: Sequence[int], _wanted: object
+) -> tuple[int, ...]:
+    """Return the strides of a slice."""
+    return tuple([own * step if dim == axis else own for dim, own in enumerate(strides)])
 
 
 def _no_gradient_error(grad: Array, shape: Sequence[int]) -> RuntimeError:
