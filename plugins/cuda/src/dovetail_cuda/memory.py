@@ -57,7 +57,9 @@ class CudaMemory(NamespaceArrays):
         address: int = array.data.ptr
         return address
 
-    def with_strides(self, view: Any, rule: StrideRule, array: Any) -> Any:
+    def with_strides(
+        self, view: cupy.ndarray, rule: StrideRule, array: cupy.ndarray
+    ) -> cupy.ndarray:
         """Return `view`, a new one of `array`, with PyTorch's strides for dimensions of size 1."""
         if 1 in view.shape or not view.size:
             strides = rule(array.shape, self.strides(array), view.shape)

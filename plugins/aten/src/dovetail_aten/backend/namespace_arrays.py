@@ -14,12 +14,7 @@ from typing import Any, Final
 from dovetail_kernel import backend, bfloat16, finfo, float16, float32, uint8
 from dovetail_kernel.typing import NativeDtype
 
-from ..kernel_support.geometry.memory_layout import (
-    StrideRule,
-    contiguous_strides,
-    expanded_strides,
-    reshaped_strides,
-)
+from ..kernel_support.geometry import memory_layout as layout
 from ..kernel_support.geometry.view_bounds import extent, shares_places
 from ..kernel_support.result_formats import in_order_of_operands
 from ..typing import Array
@@ -166,19 +161,22 @@ class NamespaceArrays(CoreArrays):
             view = array.reshape(tuple(shape), copy=False)
         except ValueError:
             return None
-        return self.with_strides(view, reshaped_strides, array)
+        flags = getattr(array, "flags", None)
+        is_known = flags is None or (flags.c_contiguous and 1 not in array.shape and array.size)
+        return view if is_known else self.with_strides(view, layout.reshaped_strides, array)
 
     def expand(self, array: Array, shape: Sequence[int]) -> Any:
         """Return a view broadcast to `shape`; the library determines whether it is writable."""
         if array.size and prod(shape) == array.size:
             view = array[(*(None,) * (len(shape) - array.ndim), ...)]
-            return self.with_strides(view, expanded_strides, array)
-        view = self.needed("broadcast_to", "expand(self, array, shape)")(array, tuple(shape))
+        else:
+            view = self.needed("broadcast_to", "expand(self, array, shape)")(array, tuple(shape))
         if not view.size and _is_writable(array):
             view.flags.writeable = True  # no two of its elements share memory
-        return self.with_strides(view, expanded_strides, array)
+        is_known = view.size and 1 not in view.shape
+        return view if is_known else self.with_strides(view, layout.expanded_strides, array)
 
-    def with_strides(self, view: Array, rule: StrideRule, array: Array) -> Any:
+    def with_strides(self, view: Array, rule: layout.StrideRule, array: Array) -> Any:
         """Return `view`: most libraries show no strides."""
         return view
 
@@ -194,14 +192,9 @@ class NamespaceArrays(CoreArrays):
         self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int
     ) -> Any:
         """Return a view of the memory of `array`, within its bounds."""
-        itemsize = array.dtype.itemsize
-        return self.as_view(
-            self.storage_of(array),
-            array.dtype,
-            tuple(size),
-            tuple([step * itemsize for step in stride]),
-            storage_offset * itemsize,
-        )
+        memory, itemsize = self.storage_of(array), array.dtype.itemsize
+        steps = tuple([step * itemsize for step in stride])
+        return self.as_view(memory, array.dtype, tuple(size), steps, storage_offset * itemsize)
 
     def as_view(
         self,
@@ -259,7 +252,7 @@ class NamespaceArrays(CoreArrays):
         if not self.mutable_arrays:
             return None
         start, stop = self.memory_bounds(array)
-        itemsize, strides = array.dtype.itemsize, contiguous_strides(shape)
+        itemsize, strides = array.dtype.itemsize, layout.contiguous_strides(shape)
         first = self.data_ptr(array) - start
         if first % itemsize or first + extent(shape, strides) * itemsize > stop - start:
             return None
