@@ -251,12 +251,8 @@ class Operator:
 
     @property
     def joins_tensors(self) -> bool:
-        """Whether it is elementwise and may be given several tensors: it has several arguments.
-        The text of the schema says so, since a family asks this of each of its operators at its
-        first call, when few schemas are parsed.
-        """
-        text = self._schema_text or str(self._schema)
-        return self.kind == "pointwise" and "," in text.partition(" -> ")[0]
+        """Whether it is elementwise with several arguments; does not parse its schema."""
+        return self.kind == "pointwise" and "," in (self._schema_text or str(self._schema))
 
     @property
     def handle(self) -> Any:
