@@ -36,7 +36,7 @@ OF_LAPACK = (
     *["_linalg_svd", "_linalg_eigh", "_linalg_solve_ex", "linalg_solve", "lstsq", "lu_solve"],
     *["linalg_solve_triangular", "linalg_inv_ex", "linalg_pinv", "linalg_lstsq"],
     *["geqrf", "linalg_tensorinv", "segment_reduce", "matrix_power"],
-    "linalg_ldl_solve",
+    *["linalg_ldl_solve", "linalg_det", "det", "logdet", "linalg_slogdet", "slogdet"],
 )
 REORDERED = (
     *["rot90", "flipud", "fliplr", "unique_dim", "unique_dim_consecutive"],
@@ -56,7 +56,9 @@ LOOKED_AT = (
     *["rnn_tanh_cell", "rnn_relu_cell", "lstm_cell", "gru_cell", "linalg_solve_triangular"],
     *["linalg_eigvals", "_sample_dirichlet", "_standard_gamma", "affine_grid_generator"],
     *["feature_dropout", "hinge_embedding_loss", "_lu_with_info", "unfold_backward"],
-    *["gradient", "conv_transpose2d", "take_along_dim", "embedding_bag"],
+    *["gradient", "conv_transpose2d", "take_along_dim", "embedding_bag", "embedding_renorm"],
+    *["_ctc_loss", "_ctc_loss_backward", "ctc_loss", "_unsafe_masked_index_put_accumulate"],
+    *["_native_batch_norm_legit_no_training", "_batch_norm_with_update"],
 )
 SUMS_OF_WEIGHTED = ("upsample_", "_upsample_", "matrix_exp", "linalg_matrix_exp", "gradient")
 LOSSES_OF_INTEGERS = ("mse_loss", "mse_loss_backward", "smooth_l1_loss_backward", "smooth_l1_loss")
@@ -67,6 +69,7 @@ DTYPES_OF_OUT = (
     *["output tensor's dtype is wrong", "to have the same type as tensor for argument"],
     *["does not support non-boolean outputs", "output values must be of same type as input"],
     *["expected scalar type", "expected scalar_type", "Promotion for uint16"],
+    *["the operation's result requires dtype", "expects a floating point output tensor"],
 )
 OF_WIDE_UNSIGNED = ("not implemented for 'UInt", "'UInt16'", "'UInt32'", "'UInt64'")
 FAILED_DERIVATIVES = (
@@ -82,13 +85,19 @@ ZEROS_OF_SUMS = (
     *["mm", "softplus_backward", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"],
     *["native_layer_norm_backward", "tensordot", "_convolution", "upsample_linear1d"],
     *["logcumsumexp", "upsample_linear1d_backward", "upsample_bilinear2d_backward"],
-    "upsample_trilinear3d_backward",
+    *["upsample_trilinear3d_backward", "upsample_bicubic2d_backward", "stft", "logdet"],
+    *["cross_entropy_loss", "gradient"],
+)
+TAKEN_HERE = (
+    *["doesn't match the broadcast shape", "may not be a boolean", "output_size equals to"],
+    "normal() expected at most",
 )
 INTERNAL_ERRORS = ("INTERNAL ASSERT", "undefined Tensor", "SmallVector unable to grow")
 WITH_OTHER_PARAMETERS = (
     *("index", "where", "add", "sub", "rsub", "split", "index_put", "roll"),
     *("broadcast_tensors", "cartesian_prod", "chain_matmul", "block_diag", "repeat_interleave"),
-    "unique_consecutive",
+    *("unique_consecutive", "hinge_embedding_loss", "triplet_margin_loss", "cosine_embedding_loss"),
+    "margin_ranking_loss",
 )
 
 
@@ -116,6 +125,20 @@ def has_complex_number(each: Call) -> bool:
     return any(isinstance(value, complex) for value in (*each.args, *each.kwargs.values()))
 
 
+def has_integers(each: Call) -> bool:
+    return any(one.values.dtype.kind in "iu" for one in each.tensors())
+
+
+def has_tiny(each: Call) -> bool:
+    """Say whether a number of a call is so small that its inverse is infinite."""
+    sizes = [np.abs(one.values) for one in each.tensors() if one.values.dtype.kind in "fc"]
+    return any(bool(((size > 0) & (size < 1e-38)).any()) for size in sizes)
+
+
+def is_unsorted(each: Call) -> bool:
+    return any(bool((np.diff(one.values) < 0).any()) for one in each.tensors() if one.values.ndim)
+
+
 def has_nothing(each: Call) -> bool:
     sizes = [value for value in each.args if isinstance(value, list | tuple)]
     return any(not one.values.size for one in each.tensors()) or any(
@@ -138,7 +161,7 @@ def non_finite(each: Call) -> bool:
     """Say whether numbers of a call are not finite, or so great that sums and squares are not."""
     numbers = [value for value in each.args if isinstance(value, int | float | complex)]
     return any(
-        not bool((np.abs(one.values) < 1e18).all())
+        not bool((np.abs(np.asarray(one.values, complex)) < 1e18).all())
         for one in each.tensors()
         if one.values.dtype.kind in "fc"
     ) or any(not abs(value) < 1e18 for value in numbers)

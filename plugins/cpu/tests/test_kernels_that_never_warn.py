@@ -54,3 +54,16 @@ def test_nothing_is_said_of_nan_and_infinities(name: str, dtype: Any) -> None:
     with np.errstate(all="raise"):
         CALLS[name](x)
         CALLS[name](x.t())
+
+
+FACTORIES: dict[str, Callable[[], Any]] = {
+    "linspace from infinity": lambda: at.linspace(float("inf"), 1.0, 3),
+    "logspace that overflows": lambda: at.logspace(1.0, 400.0, 3),
+    "logspace of 0": lambda: at.logspace(1.0, -2.5, 2, 0.0),
+    "a number beyond half precision": lambda: at.where(MASK, 1e10, at.ones(3, 3, dtype=float16)),
+}
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_factories_keep_warnings_of_numpy_to_themselves(name: str) -> None:
+    FACTORIES[name]()  # warnings are errors

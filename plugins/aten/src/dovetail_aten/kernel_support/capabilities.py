@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from dovetail_kernel import dtype
@@ -57,6 +58,9 @@ class Capabilities(Protocol):
 
     @property
     def quick(self) -> Mapping[str, Callable[..., Any]]: ...
+
+    def quiet(self) -> AbstractContextManager[None]:
+        """Return a block without warnings of overflow, division by zero and NaN."""
 
     def guard(self, function: Callable[..., object], to_out: bool) -> Callable[..., Any]:
         """Wrap a kernel: select the device of its arrays first (multi-device backends), and raise

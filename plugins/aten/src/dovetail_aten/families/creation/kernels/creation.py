@@ -124,7 +124,7 @@ class Creation(Family):
             )
         if dtype in self.precision.halves:  # what single precision can hold, they hold as infinity
             check_representable(s, float32)
-            return self._filled((), s, self.precision.single).astype(dtype)
+            return self.capabilities.cast(self._filled((), s, self.precision.single), dtype)
         return self._filled((), s, dtype)
 
     @operator("full_like")
@@ -288,9 +288,10 @@ class Creation(Family):
             return xp.full((steps,), start, dtype=wide).astype(dtype)
         # From the nearer end, so that both ends are exact.
         near = steps - steps // 2
-        away = xp.multiply(xp.arange(near, dtype=xp.float64), (end - start) / (steps - 1))
-        halves = start + away, (end - away[: steps - near])[::-1]
-        return xp.concatenate(halves).astype(dtype)
+        with self.capabilities.quiet():  # the route of a factory is not
+            away = xp.multiply(xp.arange(near, dtype=xp.float64), (end - start) / (steps - 1))
+            halves = start + away, (end - away[: steps - near])[::-1]
+            return xp.concatenate(halves).astype(dtype)
 
     @operator("logspace")
     def logspace(
@@ -308,7 +309,8 @@ class Creation(Family):
         dtype = self._dtype_of_steps("logspace", start, end, steps, dtype)
         wide = self.native_dtypes[complex128 if self.dtypes[dtype].category == COMPLEX else float64]
         exponents = self.linspace(start, end, steps, dtype=wide)
-        return xp.power(xp.full_like(exponents, base), exponents).astype(dtype)
+        with self.capabilities.quiet():
+            return xp.power(xp.full_like(exponents, base), exponents).astype(dtype)
 
     @operator("eye")
     def eye(self, n: int, *, dtype: Native = None, **options: Any) -> Any:

@@ -189,7 +189,7 @@ class Distributions(Drawing):
         """Return 1 with probability `p`, else 0, like `x`."""
         if not 0 <= p <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-        return self._chosen(x, p, generator).astype(x.dtype)
+        return self._chosen(x.shape, p, generator).astype(x.dtype)
 
     @operator("bernoulli_.Tensor")
     def bernoulli_by(self, x: Array, p: Array, *, generator: object = None) -> Any:

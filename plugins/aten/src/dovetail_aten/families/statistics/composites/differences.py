@@ -90,10 +90,9 @@ def _derivative(self: Any, dim: int, spacing: Any, edge_order: int) -> Any:
     else:
         number = 1 if spacing is None else spacing
         ones = [size - 1 if each == dim else 1 for each in range(self.ndim)]
-        dtype = None if self.dtype.is_floating_point or self.dtype.is_complex else bool_
-        steps = F.full(
-            ones, number, dtype=self.dtype if dtype is None else None, device=self.device
-        )
+        dtype = self.dtype if self.dtype.is_floating_point or self.dtype.is_complex else None
+        factor, number = (number, 1) if isinstance(number, complex) else (1, number)
+        steps = F.mul(F.full(ones, number, dtype=dtype, device=self.device), factor)
 
     def at(x: Tensor, start: int, length: int) -> Any:
         return F.narrow(x, dim, start % x.shape[dim], length)
@@ -176,13 +175,13 @@ def trapezoid_dx(y: Tensor, *, dx: Any = 1, dim: int = -1) -> Any:
 def cumulative_trapezoid(y: object, x: Tensor, *, dim: int = -1) -> Any:
     """Return the integrals up to each coordinate `x` but the first, by the trapezoidal rule."""
     areas = _trapezoids("cumulative_trapezoid", y, x, dim)
-    return F.div(F.cumsum(areas, wrap_dim(dim, areas.ndim)), 2)
+    return F.cumsum(F.div(areas, 2), wrap_dim(dim, areas.ndim))
 
 
 def cumulative_trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Any:
     """Return the integrals up to each sample but the first, with steps of `dx`."""
     axis = _check_step("cumulative_trapezoid", y, dx, dim)
-    return F.mul(F.cumsum(_sums(y, axis), axis), dx / 2)
+    return F.cumsum(F.mul(_sums(y, axis), dx / 2), axis)
 
 
 def _check_samples(name: str, y: Any, dim: int) -> int:
