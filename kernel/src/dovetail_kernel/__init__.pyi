@@ -23,6 +23,7 @@ from .errors import OutOfMemoryError as OutOfMemoryError
 from .errors import PluginError as PluginError
 from .errors import PluginNotFoundError as PluginNotFoundError
 from .errors import name_of_distribution as name_of_distribution
+from .errors import printable as printable
 from .fork_locks import renewed_after_fork as renewed_after_fork
 from .gc_pause import collection_paused as collection_paused
 from .keys.dispatch_key import DispatchKey as DispatchKey

@@ -102,6 +102,15 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     return f" Did you mean {by_lower[matches[0]]!r}?" if matches else ""
 
 
+def printable(text: str) -> str:
+    """Return `text` with control characters escaped, except for line ends, for output to a
+    terminal.
+    """
+    return "".join(
+        [each if each.isprintable() or each == "\n" else repr(each)[1:-1] for each in text]
+    )
+
+
 def where(skip: Collection[str] = INTERNAL_PACKAGES) -> str:
     """Return ``"file:line"`` of the innermost caller outside the packages `skip`.
 

@@ -50,15 +50,6 @@ def shown(value: Any) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def printable(text: str) -> str:
-    """Return `text` with control characters escaped, except for line ends, for output to a
-    terminal.
-    """
-    return "".join(
-        [each if each.isprintable() or each == "\n" else repr(each)[1:-1] for each in text]
-    )
-
-
 def checked_dict(value: Any, what: str, keys: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return `value` if it is a JSON object with at least these keys."""
     if not isinstance(value, dict):

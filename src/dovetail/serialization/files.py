@@ -15,7 +15,7 @@ import pickle
 from collections.abc import Iterator
 from typing import IO, Any, TypeAlias
 
-from dovetail_kernel import warn_user
+from dovetail_kernel import printable, warn_user
 
 from .._files import write_file, write_pieces
 from .byte_sources import ByteSource, MappedSource
@@ -25,7 +25,6 @@ from .checked_json import (
     checked_list,
     checked_text,
     parse_json,
-    printable,
     shown,
 )
 from .element_bytes import line_of_bytes, line_of_mapped

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..errors import name_of_distribution
+from ..errors import name_of_distribution, printable
 from ..user_warning import warn_user
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def scan_entry_points() -> list[PluginEntry]:
     found: list[PluginEntry] = []
     seen: set[str] = set()
     for distribution in distributions():
-        name = name_of_distribution(distribution)
+        name = printable(name_of_distribution(distribution))
         if (spelt := normalized(name)) in seen:
             continue
         seen.add(spelt)
@@ -109,7 +109,8 @@ def _version_of(distribution: Distribution) -> str | None:
     from email import message_from_string
 
     texts = (distribution.read_text(name) for name in ("METADATA", "PKG-INFO", ""))
-    return message_from_string(next(filter(None, texts), "")).get("Version")
+    version = message_from_string(next(filter(None, texts), "")).get("Version")
+    return version and printable(str(version))
 
 
 def _warn_of_broken(distribution: Distribution, name: str, error: Exception) -> None:

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from ..devices.backends import Backend, backend, has_backend
-from ..errors import PluginError, forget_distributions
+from ..errors import PluginError, forget_distributions, printable
 from ..fork_locks import call_in_child, held_over_fork
 from ..gc_pause import collection_paused
 from ..sockets import DEVICE_TYPES, KERNEL_TABLE, KernelTable, Socket
@@ -387,7 +387,7 @@ def _traceback_of(error: BaseException) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+    return printable(f"{type(error).__name__}: {error}")
 
 
 plugin_manager: Final = PluginManager()

@@ -11,10 +11,10 @@ from typing import Any, Final
 import dovetail_aten as aten
 import dovetail_kernel
 from dovetail_aten import Tensor
-from dovetail_kernel import BY_NAME, Device, Size
+from dovetail_kernel import BY_NAME, Device, Size, printable
 
 from ...nn.parameter import Parameter
-from ..checked_json import FormatError, printable
+from ..checked_json import FormatError
 from ..checked_keys import KeyChecks
 from ..safe_globals import named_safe_globals
 from .rebuilt_tensors import (
