@@ -350,3 +350,46 @@ def test_tensors_without_memory_go_both_ways(options: dict[str, Any]) -> None:
     expected = read(torch, streams[0])
     assert read(dovetail, streams[0]) == read(torch, streams[1]) == expected
     assert read(dovetail, streams[1]) == read(dovetail, streams[2]) == expected
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+@pytest.mark.parametrize("options", [{}, {"weights_only": False}])
+def test_storages_are_saved_and_show_the_memory_of_their_tensors(options: dict[str, Any]) -> None:
+    def read(lib: Any, stream: io.BytesIO) -> list[Any]:
+        stream.seek(0)
+        whole, typed, part = lib.load(stream, **options)
+        whole[0] = 9
+        same = typed.data_ptr() == whole.data_ptr()
+        return [whole.tolist(), type(typed).__name__, typed.tolist(), part.tolist(), same]
+
+    def made(lib: Any) -> list[Any]:
+        whole = lib.arange(4.0, device="cpu")
+        return [whole, whole.storage(), whole[1:]]
+
+    streams = [io.BytesIO() for _ in range(3)]
+    torch.save(made(torch), streams[0])
+    dovetail.save(made(dovetail), streams[1], format="torch")
+    dovetail.save(made(dovetail), streams[2])
+    expected = read(torch, streams[0])
+    assert read(dovetail, streams[0]) == read(torch, streams[1]) == expected
+    assert read(dovetail, streams[1]) == read(dovetail, streams[2]) == expected
+    raw = io.BytesIO()
+    dovetail.save(dovetail.arange(2, dtype=dovetail.int16, device="cpu").untyped_storage(), raw)
+    raw.seek(0)
+    assert list(dovetail.load(raw, **options)) == [0, 0, 1, 0]
+
+
+@pytest.mark.filterwarnings("ignore:pickle_load_args only works")
+@pytest.mark.parametrize("encoding", ["utf-8", "bytes"])
+def test_an_old_file_of_python_2_is_read(encoding: str) -> None:
+    def strings(content: bytes) -> bytes:  # as Python 2 wrote them
+        return content.replace(b"X\x07\x00\x00\x00storage", b"U\x07storage").replace(
+            b"X\x03\x00\x00\x00cpu", b"U\x03cpu"
+        )
+
+    stream = io.BytesIO()
+    torch.save([torch.zeros(1), 2], stream, _use_new_zipfile_serialization=False)
+    old = strings(stream.getvalue())
+    assert old != stream.getvalue()
+    loaded = [lib.load(io.BytesIO(old), encoding=encoding) for lib in (dovetail, torch)]
+    assert [each[0].tolist() for each in loaded] == [[0.0], [0.0]]

@@ -9,8 +9,9 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Container
 from typing import Any
 
-from dovetail_aten import Tensor
-from dovetail_kernel import Device, NamedDtype, Size, dtype, sparse_coo
+import dovetail_aten as aten
+from dovetail_aten import Tensor, TypedStorage, UntypedStorage
+from dovetail_kernel import Device, NamedDtype, Size, dtype, sparse_coo, uint8
 
 from ..nn.parameter import Parameter
 from .checked_json import FormatError, checked_integer, checked_list, checked_text, shown
@@ -75,6 +76,10 @@ class Encoder:
         if isinstance(value, Tensor) and value.is_sparse:
             parts = [self._tensors.index(each, path) for each in parts_of_sparse(value)]
             return {"sparse_coo": [*parts, list(value.shape), value.is_coalesced()]}
+        if kind in (UntypedStorage, TypedStorage):
+            own = uint8 if kind is UntypedStorage else value.dtype
+            whole: Any = aten.empty(0, dtype=own, device=value.device)
+            return {kind.__name__: self._tensors.index(whole.set_(value), path)}
         if isinstance(value, dtype):
             return {"dtype": value.name}
         if isinstance(value, Device):
@@ -180,6 +185,10 @@ class Decoder:
         match kind:
             case "sparse_coo":
                 return self._sparse(checked_list(content, what))
+            case "UntypedStorage":
+                return self._tensor(content).untyped_storage()
+            case "TypedStorage":
+                return self._tensor(content)._typed_storage()
             case "tuple":
                 return self._tuple(checked_list(content, what))
             case "set":

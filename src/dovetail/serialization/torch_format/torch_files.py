@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import IO, Any, Final, NamedTuple
 
@@ -217,7 +218,10 @@ class _Inert:
 
 
 def _storage_id(identity: object) -> StorageId:
-    """Return a persistent id, checked."""
+    """Return a persistent id, checked; of Python 2, with ``encoding="bytes"``, of bytes."""
+    if type(identity) is tuple:
+        decode = partial(bytes.decode, encoding="ascii", errors="replace")
+        identity = tuple([decode(each) if type(each) is bytes else each for each in identity])
     if type(identity) is not tuple or len(identity) not in (5, 6) or identity[0] != "storage":
         raise corrupt("something else than a storage is outside of it")
     found = StorageId(*identity[1:], *([None] if len(identity) == 5 else []))

@@ -12,8 +12,9 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from typing import Any, Final
 
+import dovetail_aten as aten
 import dovetail_kernel
-from dovetail_aten import Tensor
+from dovetail_aten import Tensor, TypedStorage
 from dovetail_kernel import Device, Size, dtype, sparse_coo
 
 from ...nn.parameter import Parameter
@@ -110,6 +111,10 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
 
     def persistent_id(self, obj: object) -> Any:
         """Return the identity of a storage, None for everything else."""
+        if type(obj) is TypedStorage:
+            whole: Any = aten.empty(0, dtype=obj.dtype, device=obj.device)
+            record = self.tensors.tensors[self.tensors.index(whole.set_(obj), "")]
+            obj = self._storage(record["storage"])
         return obj.identity if type(obj) is _Storage else None
 
     def reducer_override(self, obj: Any) -> Any:

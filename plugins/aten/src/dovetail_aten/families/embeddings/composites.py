@@ -152,8 +152,10 @@ def _check(
             )
         if per_sample_weights.dtype is not weight.dtype:
             raise RuntimeError(
-                f"expected scalar type {weight.dtype.scalar_name} for per_sample_weights, but got "
-                f"{per_sample_weights.dtype.scalar_name}. Convert it."
+                "Expected tensor for argument #1 'weight' to have the same type as tensor for "
+                f"argument #1 'per_sample_weights'; but {weight.dtype.scalar_name} does not equal "
+                f"{per_sample_weights.dtype.scalar_name} (while checking arguments for "
+                "embedding_bag)"
             )
         if tuple(per_sample_weights.shape) != tuple(indices.shape):
             raise RuntimeError(
