@@ -7,7 +7,7 @@ The rule of the optimizer is applied to each parameter; parameters and states ch
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from inspect import Parameter, Signature
 from typing import Any, Final
 
 from dovetail_aten import Tensor
@@ -77,20 +77,23 @@ def functional_step(
     conditions = only or {}
     gradients, *states = lists.split()
     entries = {each: _entry(each) for each in states}
-    parameters = [
-        *[f"{each}: list[Tensor]" for each in ("params", gradients, *states)],
-        *[f"{each}: {_FLAGS.get(each, 'bool = False')}" for each in flags.split()],
-        "*",
-        *[f"{each}: {_OPTIONS.get(each, 'float')}" for each in options.split()],
-    ]
     name = kind.__name__.lower()
-    namespace: dict[str, Any] = {}
-    exec(f"def {name}({', '.join(parameters)}) -> None:\n    return locals()", namespace)
-    arguments = namespace[name]
+    signature = Signature(
+        [
+            *[_parameter(each, "list[Tensor]") for each in ("params", gradients, *states)],
+            *[_parameter(each, *_FLAGS.get(each, ("bool", False))) for each in flags.split()],
+            *[
+                Parameter(each, Parameter.KEYWORD_ONLY, annotation=_OPTIONS.get(each, "float"))
+                for each in options.split()
+            ],
+        ],
+        return_annotation="None",
+    )
 
-    @wraps(arguments)
     def step(*args: Any, **kwargs: Any) -> None:
-        given = arguments(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = bound.arguments
         refuse_scaling(given.pop("grad_scale", None), given.pop("found_inf", None))
         params, grads = given.pop("params"), given.pop(gradients)
         state = {entry: given.pop(name) for name, entry in entries.items()}
@@ -104,7 +107,9 @@ def functional_step(
             given.pop(name, None)
         take_steps(kind, params, grads, state, **given)
 
+    step.__name__ = step.__qualname__ = name
     step.__module__ = kind.__module__
+    step.__signature__ = signature  # type: ignore[attr-defined]
     rest = {*_ACCEPTED, "grad_scale", "found_inf"}
     step.__doc__ = _DOCSTRING.format(
         kind=kind.__name__,
@@ -115,9 +120,14 @@ def functional_step(
     return step
 
 
+def _parameter(name: str, annotation: str, default: object = Parameter.empty) -> Parameter:
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    return Parameter(name, kind, default=default, annotation=annotation)
+
+
 _FLAGS: Final = {
-    **dict.fromkeys(("foreach", "fused"), "bool | None = None"),
-    **dict.fromkeys(("grad_scale", "found_inf"), "Tensor | None = None"),
+    **dict.fromkeys(("foreach", "fused"), ("bool | None", None)),
+    **dict.fromkeys(("grad_scale", "found_inf"), ("Tensor | None", None)),
 }
 """Types and defaults of flags that are not bools."""
 
