@@ -15,7 +15,7 @@ from random import Random
 import pytest
 
 from dovetail_kernel.errors import PluginError, forget_distributions
-from dovetail_kernel.plugins.entries import GROUPS, requested_overlays
+from dovetail_kernel.plugins.entries import GROUPS
 from dovetail_kernel.plugins.manager import PluginManager
 
 FILES = int(os.environ.get("DOVETAIL_FILES", "800")) // 8
@@ -62,14 +62,13 @@ def test_damaged_entry_points_and_variables_are_refused_and_hide_no_other(
         (odd / "METADATA").write_bytes(damaged(random, METADATA))
         (odd / "entry_points.txt").write_bytes(damaged(random, entry_points(random)))
         value = b" ".join(random.choices(WORDS, k=random.randrange(5))).replace(b"\0", b"")
-        os.environ["DOVETAIL_BLOCK"] = os.environ["DOVETAIL_OVERLAYS"] = os.fsdecode(value)
+        os.environ["DOVETAIL_BLOCK"] = os.fsdecode(value)
         forget_distributions()
         manager = PluginManager()
         try:
             with warnings.catch_warnings(record=True) as found:
                 warnings.simplefilter("always")
                 records = manager.list_plugins()
-                requested_overlays()
             warned += bool(found)
             assert all([each.category is UserWarning for each in found])
             assert "decent" in [each.distribution for each in records]
@@ -88,7 +87,6 @@ def test_damaged_entry_points_and_variables_are_refused_and_hide_no_other(
 
 @pytest.fixture(autouse=True)
 def variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put the variables back."""
+    """Put the variable back."""
     monkeypatch.setenv("DOVETAIL_BLOCK", "")
-    monkeypatch.setenv("DOVETAIL_OVERLAYS", "")
     forget_distributions()

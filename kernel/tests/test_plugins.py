@@ -23,7 +23,6 @@ from dovetail_kernel.keys.dispatch_key import parse_dispatch_key
 from dovetail_kernel.plugins import installed_plugins
 from dovetail_kernel.plugins import manager as plugins
 from dovetail_kernel.plugins.manager import PluginManager
-from dovetail_kernel.plugins.overlays import use_overlay, use_requested_overlays
 from dovetail_kernel.plugins.plugin_records import PluginRecord
 from dovetail_kernel.sockets import DEVICE_TYPES, NoKernelTable, Socket
 
@@ -99,11 +98,6 @@ def record(
     ]
     assert len(found) == 1
     return found[0]
-
-
-until_overlays_end = pytest.mark.filterwarnings(
-    "ignore:(use_overlay|DOVETAIL_OVERLAYS):FutureWarning"
-)
 
 
 def test_listing_names_distribution_version_group_and_name(
@@ -186,84 +180,6 @@ def test_a_backend_that_nothing_provides_has_no_description(manager: PluginManag
 def test_a_transform_is_loaded_by_name(install: Install, manager: PluginManager) -> None:
     install("acme-trace", "acme_trace", LIBRARY, {"transforms": {"trace": "acme_trace"}})
     assert manager.load_transform("trace").loads == [("dovetail.transforms", "trace")]
-
-
-@until_overlays_end
-def test_an_overlay_is_loaded_only_on_request(install: Install, manager: PluginManager) -> None:
-    install(
-        "acme-fast",
-        "acme_fast",
-        LIBRARY,
-        {"overlays": {"fast": "acme_fast"}, "libraries": {"slow": "acme_fast"}},
-    )
-    manager.load_library("slow")
-    assert record(manager, "overlays", "fast").state == "not loaded"
-    assert use_overlay("fast", manager).plugin.loads == [
-        ("dovetail.libraries", "slow"),
-        ("dovetail.overlays", "fast"),
-    ]
-
-
-@until_overlays_end
-def test_an_overlay_is_loaded_anew_after_it_was_removed(
-    install: Install, manager: PluginManager, table: NoKernelTable
-) -> None:
-    install("acme-fast", "acme_fast", LIBRARY, {"overlays": {"fast": "acme_fast"}})
-    undone: list[str] = []
-
-    @contextmanager
-    def transaction() -> Iterator[Callable[[], None]]:
-        yield lambda: undone.append("fast")
-
-    table.transaction = transaction  # type: ignore[assignment]
-    overlay = use_overlay("fast", manager)
-    with use_overlay("fast", manager):
-        assert record(manager, "overlays", "fast").state == "available"
-    assert not undone  # it was in use before the block
-    overlay.remove()
-    overlay.remove()
-    assert undone == ["fast"]
-    assert record(manager, "overlays", "fast").state == "not loaded"
-    with use_overlay("fast", manager) as again:
-        assert again.plugin.loads == [("dovetail.overlays", "fast")] * 2
-    assert undone == ["fast", "fast"]
-
-
-def test_using_an_overlay_warns_of_its_end(install: Install, manager: PluginManager) -> None:
-    install("acme-fast", "acme_fast", LIBRARY, {"overlays": {"fast": "acme_fast"}})
-    with pytest.warns(FutureWarning, match="use_overlay.*fast.*when=predicate") as caught:
-        use_overlay("fast", manager)
-    assert len(caught) == 1
-
-
-@until_overlays_end
-def test_overlays_come_out_one_by_one(install: Install, manager: PluginManager) -> None:
-    names = ("low", "middle", "high")
-    install("acme-fast", "acme_fast", LIBRARY, {"overlays": dict.fromkeys(names, "acme_fast")})
-    overlays = [use_overlay(name, manager) for name in names]
-    overlays[1].remove()
-    states = [record(manager, "overlays", name).state for name in names]
-    assert states == ["available", "not loaded", "available"]
-    assert [name for _, name in overlays[0].plugin.loads] == ["low", "middle", "high"]
-
-
-def test_overlays_are_requested_by_environment(
-    install: Install, manager: PluginManager, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install("acme-fast", "acme_fast", LIBRARY, {"overlays": {"fast": "acme_fast"}})
-    monkeypatch.setenv("DOVETAIL_OVERLAYS", "fast")
-    with pytest.warns(FutureWarning, match="when=predicate"):
-        use_requested_overlays(manager)
-    assert record(manager, "overlays", "fast").state == "available"
-
-
-@until_overlays_end
-def test_a_requested_overlay_that_is_missing_is_a_warning(
-    install: Install, manager: PluginManager, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DOVETAIL_OVERLAYS", "fast")
-    with pytest.warns(RuntimeWarning, match="overlay 'fast'"):
-        use_requested_overlays(manager)
 
 
 def test_a_plugin_that_fails_to_import_raises_whole_when_asked_for(

@@ -3,7 +3,6 @@
 import sys as _sys
 import typing as _typing
 from importlib import import_module as _import_module
-from os import environ as _environ
 
 from dovetail_kernel import collection_paused as _collection_paused
 from dovetail_kernel import forward_old_places as _forward_old_places
@@ -53,5 +52,3 @@ def __getattr__(name: str) -> _typing.Any:
 
 _forward_old_places(__name__, f"{__name__}.old_places")
 _report_absent_modules()
-if _environ.get("DOVETAIL_OVERLAYS"):  # last: a plugin may import all that is above
-    _import_module("dovetail_kernel").use_requested_overlays()

@@ -15,7 +15,6 @@ from dovetail_autograd import is_anomaly_check_nan_enabled as is_anomaly_check_n
 from dovetail_autograd import is_anomaly_enabled as is_anomaly_enabled
 from dovetail_autograd.transforms import vmap as vmap
 from dovetail_kernel import AcceleratorError as AcceleratorError
-from dovetail_kernel import use_overlay as use_overlay
 
 from . import (
     _C,

@@ -640,7 +640,7 @@ def test_doctor_finds_kernels_without_definition() -> None:
 
 def test_doctor_finds_a_plugin_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     record = plugin_manager.list_plugins()[0]._replace(
-        name="broken", state="failed: ImportError: no", group="dovetail.overlays"
+        name="broken", state="failed: ImportError: no", group="dovetail.libraries"
     )
     monkeypatch.setattr(plugin_manager, "list_plugins", lambda: [record])
     finding = doctor()[f"plugin broken of {record.distribution}"]

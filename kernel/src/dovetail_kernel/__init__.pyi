@@ -64,8 +64,6 @@ from .plugins.hookspecs import hookimpl as hookimpl
 from .plugins.hookspecs import hookspec as hookspec
 from .plugins.manager import PluginManager as PluginManager
 from .plugins.manager import plugin_manager as plugin_manager
-from .plugins.overlays import use_overlay as use_overlay
-from .plugins.overlays import use_requested_overlays as use_requested_overlays
 from .plugins.plugin_records import PluginRecord as PluginRecord
 from .public_places import defining_module as defining_module
 from .public_places import publish as publish

@@ -28,7 +28,6 @@ VARIABLES: Final = (
     "DOVETAIL_NATIVE",
     "DOVETAIL_NATIVE_ISA",
     "DOVETAIL_OPERATORS",
-    "DOVETAIL_OVERLAYS",
 )
 """The environment variables that Dovetail reads."""
 

@@ -18,7 +18,6 @@ BACKENDS: Final = "dovetail.backends"
 LIBRARIES: Final = "dovetail.libraries"
 KERNELS: Final = "dovetail.kernels"
 TRANSFORMS: Final = "dovetail.transforms"
-OVERLAYS: Final = "dovetail.overlays"
 MODULES: Final = "dovetail.modules"
 
 GROUPS: Final[Mapping[str, str]] = MappingProxyType(
@@ -27,7 +26,6 @@ GROUPS: Final[Mapping[str, str]] = MappingProxyType(
         LIBRARIES: "library for namespace",
         KERNELS: "kernels",
         TRANSFORMS: "transform",
-        OVERLAYS: "overlay",
         MODULES: "module",
     }
 )
@@ -125,19 +123,11 @@ def blocked(entry: PluginEntry) -> str | None:
     """Return the word of ``DOVETAIL_BLOCK`` that keeps `entry` out (its name or that of its
     distribution), or None.
     """
-    words = {normalized(word): word for word in _words("DOVETAIL_BLOCK")}
+    given = re.split(r"[,\s]+", os.environ.get("DOVETAIL_BLOCK", ""))
+    words = {normalized(word): word for word in given if word}
     return words.get(normalized(entry.name)) or words.get(normalized(entry.distribution))
-
-
-def requested_overlays() -> list[str]:
-    """Return the overlays that ``DOVETAIL_OVERLAYS`` asks for."""
-    return _words("DOVETAIL_OVERLAYS")
 
 
 def normalized(distribution: str) -> str:
     """Return a distribution name in the form in which two spellings of it are equal."""
     return re.sub(r"[-_]+", "-", distribution).lower()
-
-
-def _words(variable: str) -> list[str]:
-    return [word for word in re.split(r"[,\s]+", os.environ.get(variable, "")) if word]

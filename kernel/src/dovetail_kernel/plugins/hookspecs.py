@@ -52,7 +52,7 @@ def dovetail_backend() -> BackendSpec:
 
 @hookspec
 def dovetail_load(group: str, name: str) -> None:
-    """Register what the entry point stands for: operators, kernels, a functionality, an overlay.
+    """Register what the entry point stands for: operators, kernels, a functionality.
 
     Parameters
     ----------

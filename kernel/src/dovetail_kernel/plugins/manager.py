@@ -1,5 +1,5 @@
-"""The plugin manager: loads a plugin when the device, namespace or overlay that it stands for is
-first asked for.
+"""The plugin manager: loads a plugin when the device or namespace that it stands for is first
+asked for.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from .entries import (
     KERNELS,
     LIBRARIES,
     MODULES,
-    OVERLAYS,
     TRANSFORMS,
     PluginEntry,
     blocked,
@@ -116,22 +115,6 @@ class PluginManager:
         """
         module: ModuleType = self._load(MODULES, name)
         return module
-
-    def load_overlay(self, name: str) -> tuple[Any, bool]:
-        """Load an overlay. Return its plugin, and whether it is new; raises as `load_backend`."""
-        is_new = self._state(OVERLAYS, name) != "available"
-        return self._load(OVERLAYS, name), is_new
-
-    def unload_overlay(self, name: str) -> None:
-        """Remove the registrations of an overlay, if it is loaded."""
-        with self._lock:
-            if self._state(OVERLAYS, name) != "available":
-                return
-            undo = self._plugins[OVERLAYS, name].undo
-        if undo is not None:
-            undo()
-        with self._lock:
-            self._plugins.pop((OVERLAYS, name), None)
 
     def load_kernels(self, namespace: str, device_type: str) -> bool:
         """Load the kernels that plugins provide for `namespace` on `device_type`.
