@@ -62,7 +62,7 @@ def test_damaged_entry_points_and_variables_are_refused_and_hide_no_other(
         (odd / "METADATA").write_bytes(damaged(random, METADATA))
         (odd / "entry_points.txt").write_bytes(damaged(random, entry_points(random)))
         value = b" ".join(random.choices(WORDS, k=random.randrange(5))).replace(b"\0", b"")
-        os.environ["DOVETAIL_BLOCK"] = os.fsdecode(value)
+        monkeypatch.setenv("DOVETAIL_BLOCK", os.fsdecode(value))
         forget_distributions()
         manager = PluginManager()
         try:
