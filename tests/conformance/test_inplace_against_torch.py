@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from same_programs import Programs, assert_same, chain, tried
@@ -107,3 +108,33 @@ def test_logical_operators_in_place_give_a_constant_here(name: str) -> None:
 
     assert slopes(dovetail) == [[0.0, 0.0]] * 2
     assert slopes(torch) == [[3.0, 3.0]] * 2
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, y: x.add_(y, alpha=-0.5),
+        lambda x, y: x.mul_(y),
+        lambda x, y: x.addcmul_(y, y, value=2),
+        lambda x, y: x.lerp_(y, 0.25),
+        lambda x, y: x.sigmoid_(),
+        lambda x, y: x.clamp_(-1, y.ndim),
+    ],
+)
+def test_a_view_with_gaps_is_written_once(dtype: str, write: Any) -> None:
+    def outcome(lib: Any, size: int) -> Any:
+        held = lib.arange(float(5 * (size * 2 + 1)), device="cpu") / 8
+        held = held.reshape(5, size * 2 + 1).to(getattr(lib, dtype))
+        part = held[1:3, : size * 2].view(1, 2, 2, size).transpose(0, 2)
+        for other in (
+            lib.ones(2, 2, 1, size, device="cpu"),
+            lib.ones(size, 1, 2, 2, device="cpu").mT,
+        ):
+            other = other.reshape(part.shape).to(held.dtype)
+            write(part, other)
+            write(held[3:, :-1].view(2, 2, size), lib.ones(2, 2, size, device="cpu").to(held.dtype))
+        return held.tolist()
+
+    for size in (1, 2, 3, 20):
+        np.testing.assert_allclose(outcome(dovetail, size), outcome(torch, size), rtol=2e-3)

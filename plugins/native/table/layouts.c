@@ -287,6 +287,9 @@ iterate_in_place(
         has_rows &= call->takes_steps || steps[i] == PyDataType_ELSIZE(dtypes[i]);
     }
     if (!has_rows) {
+        for (int i = 0; i <= call->count; i++) { /* copies that nothing was written to */
+            PyArray_DiscardWritebackIfCopy(NpyIter_GetOperandArray(iterator)[i]);
+        }
         NpyIter_Deallocate(iterator);
         return NULL;
     }
