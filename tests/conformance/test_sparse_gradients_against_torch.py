@@ -219,3 +219,16 @@ def test_sparse_adam_refuses_parameters(kind: str) -> None:
         library.optim.SparseAdam([library.ones(2), odd])
 
     same(program)
+
+
+def test_a_sparse_tensor_makes_others_of_its_kind() -> None:
+    def program(library: Any) -> Any:
+        values = library.ones(2, 3, dtype=library.float64)
+        sparse = library.sparse_coo_tensor(library.tensor([[0, 2]]), values, (4, 3))
+        parts = sparse._indices(), sparse._values() * 2
+        made = [sparse.new(*parts, sparse.size()), sparse.new(*parts), sparse.new(sparse.size())]
+        made += [sparse.new(2, 3), sparse.new(), sparse.new().resize_as_(sparse)]
+        kinds = [(str(each.dtype)[-7:], each.sparse_dim(), each._nnz()) for each in made]
+        return [*made, *kinds]
+
+    same(program)

@@ -10,8 +10,9 @@ from dovetail_aten import Tensor
 from dovetail_kernel import Layout, Size, TensorBase, dtype, int64, sparse_coo
 
 from . import compressed  # noqa: F401 - with the others, it says what can be done
+from .arithmetic import zeros_like
 from .conversions import in_layout, requires_grad_, unflattened
-from .coordinate_tensor import CoordinateTensor, handles, make
+from .coordinate_tensor import CoordinateTensor, handles, make, refusal
 
 _tensor: Any = Tensor
 
@@ -115,6 +116,29 @@ def sparse_coo_tensor(
     if is_coalesced:
         made._coalesced_(True)
     return requires_grad_(made.detach()) if requires_grad else made
+
+
+@handles(_tensor.resize_as_)
+def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
+    """Give a tensor that stores nothing the shape of another one."""
+    if self.shape != the_template.shape:
+        if self._nnz():
+            raise refusal("resize_as_() of a sparse tensor with elements")
+        made = zeros_like(the_template, dtype=self.dtype, device=self.device)
+        self.array, self._coordinates = made.array, made._coordinates
+        self._elements = made._elements
+    return self
+
+
+@handles(_tensor.new)
+def _new(self: CoordinateTensor, *args: Any, device: Any = None) -> Tensor:
+    """Return a sparse tensor of the same dtype by indices, values and a size, or only by a size."""
+    place = self.device if device is None else device
+    options: dict[str, Any] = {"dtype": self.dtype, "device": place}
+    if args and isinstance(args[0], Tensor):
+        return sparse_coo_tensor(*args, **options)
+    is_one = len(args) == 1 and not isinstance(args[0], int)
+    return sparse_coo_tensor((args[0] if is_one else args) or (0,), **options)
 
 
 def _empty(size: Any, *, dtype: Any, device: Any, requires_grad: bool) -> Tensor:

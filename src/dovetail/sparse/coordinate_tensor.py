@@ -210,7 +210,7 @@ def _wrapper(
     kind = CoordinateTensor if layout is sparse_coo else CompressedTensor
     made: Any = wrap(array, values._backend, kind)
     made._coordinates, made._elements, made._form = indices, values, layout
-    made._unique, made._leaf = unique, False
+    made._unique, made._leaf = unique or indices.shape[1] < 2, False
     return made  # type: ignore[no-any-return]
 
 
