@@ -12,4 +12,53 @@
 #define TEMPLATE "elementary_template.h"
 #include "both_precisions.h"
 
+/* The rest of a number and a multiple of pi, for |x| <= SINE_FAR, or NaN, whose sine is that of the
+ * number; or its cosine. Numbers in single precision need fewer parts of pi. */
+#define SINE_FAR 1e6
+INLINE double
+rest_of_turns(double x, int is_cosine, int is_double)
+{
+    double magic = 0x1.8p52, shift = is_cosine ? 0.5 : 0;
+    double shifted = x * 0.3183098861837907 - shift + magic;
+    double n = 2 * (shifted - magic + shift);
+    double r = x - n * QUARTER_TURN_0 - n * QUARTER_TURN_1;
+    r = is_double ? r - n * QUARTER_TURN_2 - n * QUARTER_TURN_3 : r;
+    /* Half a turn changes the sign. */
+    uint64_t halves = bits_of_f64(shifted) + (uint64_t)is_cosine;
+    return of_bits_f64(bits_of_f64(r) ^ halves << 63);
+}
+
+/* The inverse of the error function for |x| < 1. */
+INLINE float
+erfinv_of(float x)
+{
+    float w = -log_of_sum_f32((1 - x) * (1 + x), 0);
+    float near = erfinv_near_polynomial_f32(w - 2.5f);
+    return x * (w < 5 ? near : erfinv_far_polynomial_f32(sqrtf(w) - 4));
+}
+
+/* The logarithm of the absolute value of the gamma function, with the digits of single precision:
+ * Stirling's series, 8 further on where x is small, and reflected where x is negative. */
+INLINE double
+log_of_gamma(double x)
+{
+    double size = fabs(x), z = size < 8 ? size + 8 : size;
+    double product = size * (size + 1) * (size + 2) * (size + 3) * (size + 4) * (size + 5);
+    product *= (size + 6) * (size + 7);
+    double inverse = 1 / z;
+    double made = (z - 0.5) * log_of_sum_f64(z, 0) - z + 0.9189385332046728 +
+                  inverse * stirling_polynomial_f64(inverse * inverse);
+    /* The sine of pi x, by the distance to a whole number. */
+    double near = size < 0x1p40 ? size - floor(size) : 0;
+    double turn = (near < 0.5 ? near : 1 - near) * 3.141592653589793;
+    double sine = FMA_f64(turn * turn * turn, sine_polynomial_f64(turn * turn), turn);
+    double divisor = size < 8 ? product : 1;
+    divisor = x > 0 ? divisor : divisor * 3.141592653589793 / (size * sine);
+    made -= divisor < (double)INFINITY ? log_of_sum_f64(divisor, 0) : (double)INFINITY;
+    made = x > 0 ? made : -made;
+    made = size > 0 ? made : (double)INFINITY;
+    made = x == 1 || x == 2 ? 0 : made;
+    return size < (double)INFINITY ? made : size;
+}
+
 #endif

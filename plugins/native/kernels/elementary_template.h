@@ -53,23 +53,29 @@ OF(bits_of)(REAL number)
     return bits;
 }
 
-/* exp(x + near + rest) for a sum between EXP_LEAST and EXP_GREATEST, or NaN, where `rest` is small
- * beside the digits of `near`; tests/test_accuracy.py has its error. Two factors scale the result, each of which is a
- * normal number, so that subnormal results are rounded once. */
+/* 2^whole exp(r) for |r| <= ln(2) / 2. Two factors scale the result, each of which is a normal
+ * number, so that subnormal results are rounded once. */
 INLINE REAL
-OF(exp_of_sum)(REAL x, REAL near, REAL rest)
+OF(scaled_exp)(REAL r, UINT whole)
 {
-    REAL shifted = FMA(x + near, LOG2_E, MAGIC);
-    REAL n = shifted - MAGIC;
-    UINT whole = OF(bits_of)(shifted) - OF(bits_of)(MAGIC);
-    REAL r = FMA(n, -LN2_HIGH, x) + near;
-    r = FMA(n, -LN2_LOW, r) + rest;
     REAL p = FMA(OF(exp_polynomial)(r) * r, r, r) + C(1.);
     /* Half of `whole`, rounded down, without the arithmetic shift that AVX2 lacks for 64 bits. */
     UINT half = ((whole + 4 * BIAS) >> 1) - 2 * BIAS;
     REAL first = OF(of_bits)((half + BIAS) << FRACTION_BITS);
     REAL second = OF(of_bits)((whole - half + BIAS) << FRACTION_BITS);
     return p * first * second;
+}
+
+/* exp(x + near + rest) for a sum between EXP_LEAST and EXP_GREATEST, or NaN, where `rest` is small
+ * beside the digits of `near`; tests/test_accuracy.py has its error. */
+INLINE REAL
+OF(exp_of_sum)(REAL x, REAL near, REAL rest)
+{
+    REAL shifted = FMA(x + near, LOG2_E, MAGIC);
+    REAL n = shifted - MAGIC;
+    REAL r = FMA(n, -LN2_HIGH, x) + near;
+    r = FMA(n, -LN2_LOW, r) + rest;
+    return OF(scaled_exp)(r, OF(bits_of)(shifted) - OF(bits_of)(MAGIC));
 }
 
 INLINE REAL
@@ -90,6 +96,16 @@ INLINE REAL
 OF(exp_not_positive)(REAL x)
 {
     return OF(exp_in_range)(x < EXP_LEAST ? EXP_LEAST : x);
+}
+
+/* 2^x for x <= 0, or NaN. */
+INLINE REAL
+OF(exp2_not_positive)(REAL x)
+{
+    REAL bounded = x < EXP_LEAST * C(1.5) ? EXP_LEAST * C(1.5) : x;
+    REAL shifted = bounded + MAGIC;
+    REAL r = (bounded - (shifted - MAGIC)) * C(0.6931471805599453);
+    return OF(scaled_exp)(r, OF(bits_of)(shifted) - OF(bits_of)(MAGIC));
 }
 
 INLINE REAL
@@ -149,11 +165,11 @@ OF(expm1_of)(REAL x)
     return x == 0 ? x : made;
 }
 
-/* log(1 + x) for 1 + x = m 2^n with m near 1, where the rounding error of 1 + x is taken along. */
+/* log(sum + lost) for sum = m 2^n with m near 1, where `lost` is small beside its digits; for a sum
+ * that is positive, normal and finite. */
 INLINE REAL
-OF(log1p_of)(REAL x)
+OF(log_of_sum)(REAL sum, REAL lost)
 {
-    REAL sum = 1 + x;
     UINT bits = OF(bits_of)(sum) - ROOT_OF_HALF;
     UINT exponent = bits & EXPONENT;
     /* The exponent as a number: shifted without its sign, which AVX2 cannot for 64 bits. */
@@ -161,10 +177,17 @@ OF(log1p_of)(REAL x)
     REAL n = OF(of_bits)(OF(bits_of)(MAGIC) + shifted) - MAGIC -
              (REAL)((UINT)1 << (REAL_BITS - 1 - FRACTION_BITS));
     REAL m = OF(of_bits)(OF(bits_of)(sum) - exponent);
-    REAL lost = (x - (sum - 1)) * OF(of_bits)(ONE - exponent);
-    REAL z = (m - 1) + (x > C(0x1p60) ? 0 : lost);
+    REAL z = (m - 1) + (lost == 0 ? 0 : lost * OF(of_bits)(ONE - exponent));
     REAL rest = FMA(OF(log1p_polynomial)(z) * z, z * z, C(-0.5) * (z * z));
-    REAL made = FMA(n, LN2_HIGH, z + FMA(n, LN2_LOW, rest));
+    return FMA(n, LN2_HIGH, z + FMA(n, LN2_LOW, rest));
+}
+
+/* log(1 + x), with the rounding error of 1 + x. */
+INLINE REAL
+OF(log1p_of)(REAL x)
+{
+    REAL sum = 1 + x;
+    REAL made = OF(log_of_sum)(sum, x > C(0x1p60) ? 0 : x - (sum - 1));
     made = x == -1 ? -(REAL)INFINITY : made;
     made = x < -1 ? (REAL)NAN : made;
     return x == 0 || x == (REAL)INFINITY || x != x ? x : made;

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-enum { LINE = 64 }; /* elements whose divisions are looked at together */
+enum { LINE = 64 }; /* elements that are looked at together */
+enum { TRUNCATED, FLOORED, QUOTIENT }; /* what is wanted of a division */
 
 #define TEMPLATE "elementwise_template.h"
 #include "both_precisions.h"
@@ -14,6 +15,7 @@ const elementwise_kernels JOIN(elementwise, ISA) = {{
 #define NAME(function) function##_f32,
     {ELEMENTWISE_FUNCTIONS(NAME)},
 #undef NAME
+#define erfinv_f64 NULL
 #define NAME(function) function##_f64,
     {ELEMENTWISE_FUNCTIONS(NAME)},
 #undef NAME

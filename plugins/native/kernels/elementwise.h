@@ -7,16 +7,20 @@
 
 /* Those with a gradient have it before the array. */
 #define ELEMENTWISE_FUNCTIONS(do)                                                                 \
-    do(celu) do(clamp) do(elu) do(erf) do(erfc) do(expm1) do(gelu) do(gelu_tanh) do(hardshrink)   \
-    do(hardsigmoid) do(hardswish) do(leaky_relu) do(log1p) do(mish) do(relu) do(rsqrt)            \
-    do(sigmoid) do(sign) do(silu) do(softplus) do(softshrink) do(threshold) do(elu_backward)      \
-    do(elu_backward_of_result) do(gelu_backward) do(gelu_tanh_backward) do(hardsigmoid_backward)  \
-    do(hardswish_backward) do(hardtanh_backward) do(leaky_relu_backward)                          \
-    do(log_sigmoid_backward) do(mish_backward) do(shrink_backward) do(sigmoid_backward)           \
-    do(silu_backward) do(softplus_backward) do(tanh_backward) do(threshold_backward)              \
-    do(product_sum) do(quotient_sum) do(scaled_sum) do(step_from_end) do(step_from_start)         \
-    do(fmod) do(huber_terms) do(remainder) do(square) do(cube) do(subtract_from)                  \
-    do(squared_difference)
+    do(absolute_value) do(celu) do(clamp) do(copysign) do(cos) do(cube) do(elu) do(elu_backward)  \
+    do(elu_backward_of_result) do(erf) do(erfc) do(erfinv) do(expm1) do(floor_divide) do(fmod)    \
+    do(frac) do(gelu) do(gelu_backward) do(gelu_tanh) do(gelu_tanh_backward) do(hardshrink)       \
+    do(hardsigmoid) do(hardsigmoid_backward) do(hardswish) do(hardswish_backward)                 \
+    do(hardtanh_backward) do(heaviside) do(huber_terms) do(hypot) do(leaky_relu)                  \
+    do(leaky_relu_backward) do(lerp) do(lgamma) do(log1p) do(log_sigmoid)                         \
+    do(log_sigmoid_backward) do(logaddexp) do(logaddexp2) do(mish) do(mish_backward)              \
+    do(nan_to_num) do(nextafter) do(power_of_size) do(prelu) do(prelu_backward)                   \
+    do(prelu_backward_of_weight) do(product_sum) do(quotient_sum) do(reciprocal)                  \
+    do(reciprocal_of_square) do(relu) do(remainder) do(round) do(rsqrt) do(scaled_sum)            \
+    do(shrink_backward) do(sigmoid) do(sigmoid_backward) do(sign) do(signed_power) do(silu)       \
+    do(silu_backward) do(sin) do(softplus) do(softplus_backward) do(softshrink) do(square)        \
+    do(squared_difference) do(step_from_end) do(step_from_start) do(subtract_from)                \
+    do(tanh_backward) do(threshold) do(threshold_backward)
 
 typedef enum {
 #define NAME(function) ELEMENTWISE_##function,
@@ -26,10 +30,10 @@ typedef enum {
 } elementwise_function;
 
 /* Writes `count` elements into the last array of `data`, which comes after the inputs. It may be one
- * of them, but for what divisions leave, and overlaps no other. `numbers` are the parameters. */
+ * of them, and overlaps no other. `numbers` are the parameters. */
 typedef void elementwise_kernel(char *const *data, const double *numbers, ptrdiff_t count);
 
-/* By precision, of which the first is single, and function. */
+/* By precision, of which the first is single, and function; NULL for none. */
 typedef struct {
     elementwise_kernel *of[2][ELEMENTWISE_COUNT];
 } elementwise_kernels;

@@ -35,11 +35,25 @@
 
 /* ---- made of lines --------------------------------------------------------------------------- */
 
+#if REAL_BITS == 32
+#define MATH(name) name##f
+#else
+#define MATH(name) name
+#endif
+
 INLINE REAL
 OF(bounded)(REAL x, REAL least, REAL greatest)
 {
     REAL low = x < least ? least : x;
     return low > greatest ? greatest : low;
+}
+
+INLINE REAL
+OF(finite_or)(REAL x, REAL nan, REAL above, REAL below)
+{
+    REAL low = x == -(REAL)INFINITY ? below : x;
+    REAL high = x == (REAL)INFINITY ? above : low;
+    return x != x ? nan : high;
 }
 
 #define SIXTH(x) (OF(bounded)((x) + 3, 0, 6) / 6)
@@ -52,12 +66,19 @@ KERNEL(hardshrink, A, OF(absolute)(x) <= a ? 0 : x)
 KERNEL(softshrink, A, x - OF(bounded)(x, -a, a))
 KERNEL(hardsigmoid, NONE, SIXTH(x))
 KERNEL(hardswish, NONE, x * SIXTH(x))
+KERNEL(absolute_value, NONE, OF(absolute)(x))
+KERNEL(frac, NONE, x - MATH(trunc)(x))
+KERNEL(nan_to_num, A_B_C, OF(finite_or)(x, a, b, c))
+KERNEL(reciprocal, NONE, 1 / x)
+KERNEL(reciprocal_of_square, NONE, 1 / (x * x))
+KERNEL(round, NONE, MATH(rint)(x))
 KERNEL(sign, NONE, (REAL)(x > 0) - (REAL)(x < 0))
 KERNEL(rsqrt, NONE, 1 / OF(root)(x))
 KERNEL(square, NONE, x * x)
 KERNEL(cube, NONE, x * x * x)
 KERNEL(subtract_from, A_B, a - x * b)
 
+GRADIENT(prelu_backward_of_weight, NONE, x > 0 ? 0 : x * g)
 GRADIENT(threshold_backward, A, x <= a ? 0 : g)
 GRADIENT(hardtanh_backward, A_B, x <= a || x >= b ? 0 : g)
 GRADIENT(leaky_relu_backward, A, x > 0 ? g : g * a)
@@ -132,6 +153,10 @@ OF(soft_positive)(REAL x)
 
 #define NOT_POSITIVE(x) ((x) > 0 ? 0 : (x))
 
+KERNEL(power_of_size, NONE, OF(exp_not_positive)(-OF(absolute)(x)))
+KERNEL(
+    log_sigmoid, NONE,
+    (x < 0 ? x : 0) - OF(log1p_of_power)(OF(exp_not_positive)(-OF(absolute)(x))))
 KERNEL(sigmoid, NONE, OF(logistic)(x))
 KERNEL(silu, NONE, x / (1 + OF(exp)(-x)))
 KERNEL(gelu_tanh, NONE, x / (1 + OF(exp)(-x * FMA(x * x, TANH_CUBIC, TANH_LINEAR))))
@@ -174,6 +199,53 @@ OF(normal)(REAL x)
 KERNEL(gelu, NONE, x * OF(normal)(x))
 GRADIENT(gelu_backward, NONE, g * (OF(normal)(x) + x * DENSITY(x)))
 
+/* ---- made of logarithms and sines -------------------------------------------------------------- */
+
+#if REAL_BITS == 32
+KERNEL(lgamma, NONE, (float)log_of_gamma(x))
+KERNEL(
+    erfinv, NONE,
+    OF(absolute)(x) < 1    ? erfinv_of(x)
+    : OF(absolute)(x) == 1 ? x * INFINITY
+                           : NAN)
+#else
+KERNEL(lgamma, NONE, lgamma(x))
+#endif
+
+INLINE REAL
+OF(wave)(REAL x, int is_cosine)
+{
+    REAL r = (REAL)rest_of_turns((double)x, is_cosine, REAL_BITS == 64);
+    REAL made = FMA(r * r * r, OF(sine_polynomial)(r * r), r);
+    return r == 0 ? r : made; /* with its sign */
+}
+
+/* Numbers whose multiples of pi have too many digits are computed one by one. */
+#define WAVE(name, is_cosine)                                                                     \
+    static void OF(name)(char *const *data, const double *numbers, ptrdiff_t count)               \
+    {                                                                                             \
+        const REAL *xs = (const REAL *)data[0];                                                   \
+        REAL *to = (REAL *)data[1], made[LINE];                                                   \
+        for (ptrdiff_t start = 0; start < count; start += LINE) {                                 \
+            ptrdiff_t length = count - start < LINE ? count - start : LINE;                       \
+            int is_far = 0;                                                                       \
+            for (ptrdiff_t i = 0; i < length; i++) {                                              \
+                is_far |= OF(absolute)(xs[start + i]) > (REAL)SINE_FAR;                           \
+            }                                                                                     \
+            for (ptrdiff_t i = 0; i < length; i++) {                                              \
+                made[i] = OF(wave)(xs[start + i], is_cosine);                                     \
+            }                                                                                     \
+            for (ptrdiff_t i = 0; is_far && i < length; i++) {                                    \
+                REAL x = xs[start + i];                                                           \
+                made[i] = OF(absolute)(x) > (REAL)SINE_FAR ? (REAL)name((double)x) : made[i];     \
+            }                                                                                     \
+            memcpy(to + start, made, (size_t)length * sizeof *made);                              \
+        }                                                                                         \
+    }
+
+WAVE(sin, 0)
+WAVE(cos, 1)
+
 /* ---- arithmetic of several arrays and a number ----------------------------------------------- */
 
 /* Define a kernel of x, y and z, of which the last is read where there are three inputs. Each
@@ -184,7 +256,8 @@ GRADIENT(gelu_backward, NONE, g * (OF(normal)(x) + x * DENSITY(x)))
         const REAL *xs = (const REAL *)data[0], *ys = (const REAL *)data[1];                      \
         const REAL *zs = (const REAL *)data[inputs - 1];                                          \
         REAL *to = (REAL *)data[inputs];                                                          \
-        A                                                                                         \
+        REAL a = numbers == NULL ? 0 : (REAL)numbers[0];                                          \
+        (void)a;                                                                                  \
         _Pragma("GCC ivdep") for (ptrdiff_t i = 0; i < count; i++)                                \
         {                                                                                         \
             REAL x = xs[i], y = ys[i], z = zs[i];                                                 \
@@ -201,6 +274,65 @@ OF(huber_term)(REAL size, REAL bound)
     return lesser * (size - lesser * C(0.5));
 }
 
+/* The greater of two numbers, and the logarithm of 1 and a power of how far they are apart. */
+INLINE REAL
+OF(sum_of_powers)(REAL x, REAL y, int is_binary)
+{
+    REAL apart = x == y ? 0 : -OF(absolute)(x - y);
+    REAL power = is_binary ? OF(exp2_not_positive)(apart) : OF(exp_not_positive)(apart);
+    REAL rest = OF(log1p_of_power)(power);
+    return (x > y ? x : y) + (is_binary ? rest * C(1.4426950408889634) : rest);
+}
+
+/* The root of a sum of squares that neither overflow nor are subnormal: in single precision, since
+ * they are of double, in double precision by a power of two. */
+INLINE REAL
+OF(distance)(REAL x, REAL y)
+{
+    double a = OF(absolute)(x), b = OF(absolute)(y), greater = a > b ? a : b;
+    double scale = greater > 0x1p500 ? 0x1p-600 : greater < 0x1p-400 ? 0x1p600 : 1;
+    double made;
+    if (REAL_BITS == 32) {
+        made = sqrt(a * a + b * b);
+    }
+    else {
+        made = sqrt(FMA_f64(a * scale, a * scale, (b * scale) * (b * scale))) / scale;
+    }
+    return a == (double)INFINITY || b == (double)INFINITY ? (REAL)INFINITY : (REAL)made;
+}
+
+/* The next number on the way from x to y. */
+INLINE REAL
+OF(neighbour)(REAL x, REAL y)
+{
+    UINT step = (y > x) == (x > 0) ? 1 : (UINT)-1;
+    REAL next = OF(of_bits)(OF(bits_of)(x) + step);
+    next = x == 0 ? OF(with_sign)(OF(of_bits)(1), y) : next;
+    next = x == y ? y : next;
+    return x != x || y != y ? x + y : next;
+}
+
+/* x to the power of y, for the power z of the absolute value of x. */
+INLINE REAL
+OF(power_with_sign)(REAL x, REAL y, REAL z)
+{
+    REAL half = y * C(0.5);
+    int is_whole = MATH(trunc)(y) == y, is_odd = is_whole & (MATH(trunc)(half) != half);
+    int is_none = !is_whole & (x < 0) & (x > -(REAL)INFINITY);
+    REAL made = is_odd ? OF(with_sign)(z, x) : z;
+    return is_none ? (REAL)NAN : made;
+}
+
+COMBINATION(copysign, 2, OF(with_sign)(x, y))
+COMBINATION(heaviside, 2, x == 0 ? y : x > 0)
+COMBINATION(hypot, 2, OF(distance)(x, y))
+COMBINATION(lerp, 3, OF(absolute)(z) < C(0.5) ? x + z * (y - x) : y - (y - x) * (1 - z))
+COMBINATION(logaddexp, 2, OF(sum_of_powers)(x, y, 0))
+COMBINATION(logaddexp2, 2, OF(sum_of_powers)(x, y, 1))
+COMBINATION(nextafter, 2, OF(neighbour)(x, y))
+COMBINATION(prelu, 2, x > 0 ? x : x * y)
+COMBINATION(prelu_backward, 3, y > 0 ? x : z * x)
+COMBINATION(signed_power, 3, OF(power_with_sign)(x, y, z))
 COMBINATION(scaled_sum, 2, x + a * y)
 COMBINATION(product_sum, 3, x + y * z * a)
 COMBINATION(quotient_sum, 3, x + y / z * a)
@@ -210,50 +342,87 @@ COMBINATION(step_from_end, 2, y - (y - x) * a)
 
 /* ---- what divisions leave -------------------------------------------------------------------- */
 
-/* One that has the sign of y if it is floored, else that of x. */
+/* A rest that has the sign of y if it is floored, else that of x; or the quotient that is a whole
+ * number, rounded down. */
 INLINE REAL
-OF(rest_of)(REAL x, REAL y, int is_floored)
+OF(divided)(REAL x, REAL y, int wanted)
 {
-    REAL rest = (REAL)fmod((double)x, (double)y); /* exact, in any precision */
-    return is_floored && rest != 0 && (y < 0) != (rest < 0) ? rest + y : rest;
+    REAL rest = MATH(fmod)(x, y);
+    int is_turned = wanted != TRUNCATED && rest != 0 && (y < 0) != (rest < 0);
+    if (wanted != QUOTIENT) {
+        return is_turned ? rest + y : rest;
+    }
+    REAL quotient = (x - rest) / y - (REAL)is_turned, whole = MATH(floor)(quotient);
+    whole = quotient - whole > C(0.5) ? whole + 1 : whole;
+    return y == 0 ? x / y : quotient == 0 ? MATH(copysign)(0, x / y) : whole;
 }
 
-/* In single precision a rest is a difference in double precision. Product and difference are exact
- * while quotients are less than 2**28, and no quotient is rounded to a whole number; lines with
- * others are computed one by one. */
+/* The same for quotients of at most WIDEST. In single precision product and difference are exact in
+ * double precision, and no quotient is rounded to a whole number. In double precision the difference
+ * is exact if it is rounded once, and a quotient that was rounded to a whole number one too far
+ * from 0 leaves a rest on the other side of 0. */
+#if REAL_BITS == 32
+#define WIDEST 2097152.
+#define IS_EXACT 1
+#else
+#define WIDEST 0x1p50
+#define IS_EXACT HAS_FMA
+#endif
+INLINE REAL
+OF(divided_in_range)(REAL x, REAL y, int wanted)
+{
+    double a = (double)x, b = (double)y, quotient = trunc(a / b);
+    double rest = FMA_f64(-quotient, b, a);
+    int is_over = REAL_BITS == 64 && rest != 0 && (rest < 0) != (a < 0);
+    double one = (a < 0) == (b < 0) ? 1 : -1;
+    rest = is_over ? rest + one * b : rest;
+    quotient = is_over ? quotient - one : quotient;
+    int is_turned = wanted != TRUNCATED && rest != 0 && (b < 0) != (rest < 0);
+    if (wanted == QUOTIENT) {
+        quotient -= is_turned;
+        return quotient == 0 ? OF(with_sign)(0, (REAL)(a / b)) : (REAL)quotient;
+    }
+    REAL made = (REAL)rest;
+    made = is_turned ? made + y : made;
+    return rest == 0 ? OF(with_sign)(0, x) : made;
+}
+
+/* Lines with greater quotients, or with what is no number, are computed one by one. */
 INLINE void
-OF(rests)(char *const *data, ptrdiff_t count, int is_floored)
+OF(divisions)(char *const *data, ptrdiff_t count, int wanted)
 {
     const REAL *xs = (const REAL *)data[0], *ys = (const REAL *)data[1];
-    REAL *restrict to = (REAL *)data[2];
+    REAL *to = (REAL *)data[2], made[LINE];
     for (ptrdiff_t start = 0; start < count; start += LINE) {
-        ptrdiff_t stop = count - start < LINE ? count : start + LINE;
-        int is_exact = sizeof(REAL) < sizeof(double);
-        for (ptrdiff_t i = start; REAL_BITS == 32 && i < stop; i++) {
-            double x = (double)xs[i], y = (double)ys[i], quotient = x / y;
-            quotient = is_floored ? floor(quotient) : trunc(quotient);
-            REAL rest = (REAL)(x - quotient * y);
-            is_exact &= (fabs(quotient) < 268435456.) & (fabs(y) < (double)INFINITY);
-            to[i] = rest == 0 ? (REAL)copysign(0., x) : rest;
+        ptrdiff_t length = count - start < LINE ? count - start : LINE;
+        int is_exact = IS_EXACT;
+        for (ptrdiff_t i = 0; IS_EXACT && i < length; i++) {
+            REAL x = xs[start + i], y = ys[start + i];
+            made[i] = OF(divided_in_range)(x, y, wanted);
+            is_exact &= (OF(absolute)(x / y) < (REAL)WIDEST) & (OF(absolute)(y) < (REAL)INFINITY);
         }
-        for (ptrdiff_t i = start; !is_exact && i < stop; i++) {
-            to[i] = OF(rest_of)(xs[i], ys[i], is_floored);
+        for (ptrdiff_t i = 0; !is_exact && i < length; i++) {
+            made[i] = OF(divided)(xs[start + i], ys[start + i], wanted);
         }
+        memcpy(to + start, made, (size_t)length * sizeof *made);
     }
 }
 
-static void
-OF(fmod)(char *const *data, const double *numbers, ptrdiff_t count)
-{
-    OF(rests)(data, count, 0);
-}
+#define DIVISION(name, wanted)                                                                    \
+    static void OF(name)(char *const *data, const double *numbers, ptrdiff_t count)               \
+    {                                                                                             \
+        OF(divisions)(data, count, wanted);                                                       \
+    }
 
-static void
-OF(remainder)(char *const *data, const double *numbers, ptrdiff_t count)
-{
-    OF(rests)(data, count, 1);
-}
+DIVISION(fmod, TRUNCATED)
+DIVISION(remainder, FLOORED)
+DIVISION(floor_divide, QUOTIENT)
 
+#undef DIVISION
+#undef WIDEST
+#undef IS_EXACT
+#undef MATH
+#undef WAVE
 #undef COMBINATION
 #undef KERNEL
 #undef GRADIENT

@@ -10,6 +10,11 @@
 #define LN2_LOW_F32 0x1.0bfbe8p-15f
 #define LN2_HIGH_F64 0x1.62e42fefa3p-1
 #define LN2_LOW_F64 0x1.3de6af278ece6p-42
+/* pi / 2 in parts: multiples by a number below 2^20 are exact, but for the last. */
+#define QUARTER_TURN_0 0x1.921fb544p+0
+#define QUARTER_TURN_1 0x1.0b4611a6p-34
+#define QUARTER_TURN_2 0x1.3198a2ep-69
+#define QUARTER_TURN_3 0x1.b839a252049c1p-104
 
 /* (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2; error 3.7e-9 */
 INLINE float
@@ -170,6 +175,82 @@ erfc_polynomial_f64(double x)
     p = FMA_f64(p, x, 0x1.8d8499899919cp-4);
     p = FMA_f64(p, x, 0x1.5e2579d725111p+0);
     p = FMA_f64(p, x, -0x1.21a645672a9b7p-1);
+    return p;
+}
+
+/* (sin(r) - r) / r^3 of r^2 for |r| <= pi / 2; error 5.0e-10 */
+INLINE float
+sine_polynomial_f32(float x)
+{
+    float p = -0x1.b124a2p-26f;
+    p = FMA_f32(p, x, 0x1.72936ep-19f);
+    p = FMA_f32(p, x, -0x1.a02218p-13f);
+    p = FMA_f32(p, x, 0x1.111132p-7f);
+    p = FMA_f32(p, x, -0x1.555556p-3f);
+    return p;
+}
+
+/* (sin(r) - r) / r^3 of r^2 for |r| <= pi / 2; error 3.0e-19 */
+INLINE double
+sine_polynomial_f64(double x)
+{
+    double p = -0x1.5dfbdaed63bdap-58;
+    p = FMA_f64(p, x, 0x1.8f9cd58c3118fp-49);
+    p = FMA_f64(p, x, -0x1.ae64b7719ae43p-41);
+    p = FMA_f64(p, x, 0x1.61241c06f24bep-33);
+    p = FMA_f64(p, x, -0x1.ae6455aa54215p-26);
+    p = FMA_f64(p, x, 0x1.71de3a53e6258p-19);
+    p = FMA_f64(p, x, -0x1.a01a01a016d1dp-13);
+    p = FMA_f64(p, x, 0x1.11111111110dbp-7);
+    p = FMA_f64(p, x, -0x1.5555555555555p-3);
+    return p;
+}
+
+/* erfinv(x) / x of w - 2.5 for w = -log(1 - x^2) <= 5; error 4.0e-8 */
+INLINE float
+erfinv_near_polynomial_f32(float x)
+{
+    float p = -0x1.28f638p-27f;
+    p = FMA_f32(p, x, 0x1.a0ac92p-26f);
+    p = FMA_f32(p, x, 0x1.f247a4p-22f);
+    p = FMA_f32(p, x, -0x1.d2ab1p-19f);
+    p = FMA_f32(p, x, -0x1.4c68eep-18f);
+    p = FMA_f32(p, x, 0x1.ca0a44p-13f);
+    p = FMA_f32(p, x, -0x1.486748p-10f);
+    p = FMA_f32(p, x, -0x1.11c6d2p-8f);
+    p = FMA_f32(p, x, 0x1.f91e8cp-3f);
+    p = FMA_f32(p, x, 0x1.805c5ep+0f);
+    return p;
+}
+
+/* erfinv(x) / x of sqrt(w) - 4 for w from 5 to 16.7; error 3.2e-8 */
+INLINE float
+erfinv_far_polynomial_f32(float x)
+{
+    float p = 0x1.d0b7c4p-14f;
+    p = FMA_f32(p, x, 0x1.6920a8p-11f);
+    p = FMA_f32(p, x, 0x1.82a48ep-10f);
+    p = FMA_f32(p, x, 0x1.df6a0cp-10f);
+    p = FMA_f32(p, x, 0x1.0822a8p-10f);
+    p = FMA_f32(p, x, 0x1.5a1b84p-11f);
+    p = FMA_f32(p, x, -0x1.be6a8ap-11f);
+    p = FMA_f32(p, x, 0x1.478c0ep-10f);
+    p = FMA_f32(p, x, 0x1.026e1ap+0f);
+    p = FMA_f32(p, x, 0x1.eb7e0ap+1f);
+    return p;
+}
+
+/* z (log(gamma(z)) - (z - 1/2) log(z) + z - log(2 pi) / 2) of 1 / z^2 for z >= 8; error 2.6e-15 */
+INLINE double
+stirling_polynomial_f64(double x)
+{
+    double p = 0x1.84707204674b3p-10;
+    p = FMA_f64(p, x, -0x1.bf9a9abd740eap-10);
+    p = FMA_f64(p, x, 0x1.b74a55733c6efp-11);
+    p = FMA_f64(p, x, -0x1.380ec310bb4a9p-11);
+    p = FMA_f64(p, x, 0x1.a019fc2b16418p-11);
+    p = FMA_f64(p, x, -0x1.6c16c16b696d8p-9);
+    p = FMA_f64(p, x, 0x1.5555555555549p-4);
     return p;
 }
 

@@ -7,6 +7,18 @@
 #include <math.h>
 #include <string.h>
 
+/* Names of functions of vectors. */
+#if defined(__x86_64__) || defined(_M_X64)
+#include <immintrin.h>
+#if VECTOR_BYTES == 64
+#define X86_VECTORS(name) _mm512_##name
+#elif VECTOR_BYTES == 32
+#define X86_VECTORS(name) _mm256_##name
+#else
+#define X86_VECTORS(name) _mm_##name
+#endif
+#endif
+
 enum {
     A_ROW = 0,        /* in the place of a number of columns */
     TILE_BYTES = 512, /* of columns that are reduced together */

@@ -37,6 +37,16 @@ OF(term_of)(term which, REAL x, REAL center)
     }
 }
 
+/* Where the processor has the function below as one instruction. */
+#if defined(X86_VECTORS)
+typedef REAL OF(native) __attribute__((vector_size(VECTOR_BYTES), may_alias));
+#if REAL_BITS == 32
+#define EXTREMUM(which, b, a) JOIN(X86_VECTORS(which), ps)(b, a)
+#else
+#define EXTREMUM(which, b, a) JOIN(X86_VECTORS(which), pd)(b, a)
+#endif
+#endif
+
 /* Of equal elements the first. A NaN `b` is left out: those that reduce arrays look for NaN. */
 INLINE REAL
 OF(combined)(reduction_kind kind, REAL a, REAL b)
@@ -53,6 +63,11 @@ OF(combined_vectors)(reduction_kind kind, OF(numbers) a, OF(numbers) b)
     if (kind == REDUCTION_PRODUCT) {
         return a * b;
     }
+#if defined(EXTREMUM)
+    return kind == REDUCTION_GREATEST
+               ? (OF(numbers))EXTREMUM(max, (OF(native))b, (OF(native))a)
+               : (OF(numbers))EXTREMUM(min, (OF(native))b, (OF(native))a);
+#endif
     OF(bits) is_second = (OF(bits))(kind == REDUCTION_GREATEST ? b > a : b < a);
     return (OF(numbers))((is_second & (OF(bits))b) | (~is_second & (OF(bits))a));
 }
@@ -138,13 +153,13 @@ OF(sum_terms)(term which, const REAL *array, const reduction *axes, REAL center)
     return OF(sum_of_blocks)(&pairs);
 }
 
-/* Combine lanes with full lines of them, and note which lanes of vectors have a NaN. Parts of the
- * lines do not wait for each other where the result is the same in any order. */
+/* Combine lanes with full lines of them, and add all elements to sums, which are NaN if one of them
+ * is. Parts of the lines do not wait for each other where the result is the same in any order. */
 INLINE void
 OF(combine_lines)(
-    reduction_kind kind, REAL *lanes, const REAL *lines, ptrdiff_t count, OF(bits) *is_nan)
+    reduction_kind kind, REAL *lanes, const REAL *lines, ptrdiff_t count, OF(numbers) *sum)
 {
-    OF(numbers) vectors[CHAINS][VECTORS];
+    OF(numbers) vectors[CHAINS][VECTORS], sums[CHAINS] = {{0}};
     memcpy(vectors[0], lanes, sizeof vectors[0]);
     ptrdiff_t part = kind == REDUCTION_PRODUCT || count < MANY_LINES ? 0 : count / CHAINS;
     for (int b = 1; b < CHAINS && part > 0; b++) {
@@ -155,7 +170,7 @@ OF(combine_lines)(
             for (int k = 0; k < VECTORS; k++) {
                 OF(numbers) x = NUMBERS_AT(lines + (b * part + i) * LANES, k);
                 vectors[b][k] = OF(combined_vectors)(kind, vectors[b][k], x);
-                *is_nan |= OF(nan_in)(kind, x);
+                sums[b] += x;
             }
         }
     }
@@ -163,23 +178,40 @@ OF(combine_lines)(
         for (int k = 0; k < VECTORS; k++) {
             vectors[0][k] = OF(combined_vectors)(kind, vectors[0][k], vectors[b][k]);
         }
+        sums[0] += sums[b];
     }
     for (ptrdiff_t i = part * CHAINS; i < count; i++) {
         for (int k = 0; k < VECTORS; k++) {
             OF(numbers) x = NUMBERS_AT(lines + i * LANES, k);
             vectors[0][k] = OF(combined_vectors)(kind, vectors[0][k], x);
-            *is_nan |= OF(nan_in)(kind, x);
+            sums[0] += kind == REDUCTION_PRODUCT ? (OF(numbers)){0} : x;
         }
     }
+    *sum += sums[0];
     memcpy(lanes, vectors[0], sizeof vectors[0]);
+}
+
+/* Whether one of the elements that are combined into one is NaN. */
+static __attribute__((noinline)) int
+OF(has_nan)(const REAL *array, const reduction *axes)
+{
+    int found = 0;
+    ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, unused = 0;
+    do {
+        for (ptrdiff_t i = 0; i < axes->row.size; i++) {
+            REAL x = array[offset + i * axes->row.step];
+            found |= x != x;
+        }
+    } while (advance(axes->reduced, axes->reduced_count, index, &offset, &unused));
+    return found;
 }
 
 /* The elements that are combined into one, in lanes. */
 INLINE REAL
 OF(combine)(reduction_kind kind, const REAL *array, const reduction *axes)
 {
-    REAL lanes[LANES];
-    OF(bits) is_nan = {0};
+    REAL lanes[LANES], rest_of_sum = 0;
+    OF(numbers) sum = {0};
     for (int j = 0; j < LANES; j++) {
         lanes[j] = OF(neutral)(kind);
     }
@@ -191,10 +223,10 @@ OF(combine)(reduction_kind kind, const REAL *array, const reduction *axes)
             REAL room[BLOCK];
             const REAL *block =
                 OF(block_of)(room, array + offset, axes->row.step, start, count);
-            OF(combine_lines)(kind, lanes, block, count / LANES, &is_nan);
+            OF(combine_lines)(kind, lanes, block, count / LANES, &sum);
             for (ptrdiff_t i = count / LANES * LANES, j = 0; i < count; i++, j++) {
                 lanes[j] = OF(combined)(kind, lanes[j], block[i]);
-                is_nan[0] |= (UINT)(block[i] != block[i]);
+                rest_of_sum += block[i];
             }
         }
     } while (advance(axes->reduced, axes->reduced_count, index, &offset, &unused));
@@ -203,11 +235,14 @@ OF(combine)(reduction_kind kind, const REAL *array, const reduction *axes)
             lanes[j] = OF(combined)(kind, lanes[j], lanes[j + half]);
         }
     }
-    UINT has_nan = 0;
+    OF(bits) is_none = (OF(bits))(sum != sum);
+    UINT is_suspect = rest_of_sum != rest_of_sum;
     for (int j = 0; j < VECTOR_LENGTH; j++) {
-        has_nan |= is_nan[j];
+        is_suspect |= is_none[j];
     }
-    return has_nan ? (REAL)NAN : lanes[0];
+    /* Infinities of both signs make a sum NaN, too. */
+    int is_nan = kind != REDUCTION_PRODUCT && is_suspect && OF(has_nan)(array, axes);
+    return is_nan ? (REAL)NAN : lanes[0];
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -523,3 +558,4 @@ OF(reduce)(
 #undef TILE_VECTORS
 #undef CHAINS
 #undef NUMBERS_AT
+#undef EXTREMUM

@@ -3,44 +3,19 @@
 
 #include <numpy/random/bitgen.h>
 
-typedef struct {
-    PyUFuncGenericFunction function;
-    void *data;
-} numpy_loop;
-
 /* Of the process, as NumPy is: a second interpreter is refused. */
-static numpy_loop loops[FUNCTION_COUNT][2];
+static ufunc_loop loops[FUNCTION_COUNT][2];
+static PyUFuncObject *ufuncs[FUNCTION_COUNT];
 static PyTypeObject *twister_type;
 static PyObject *capsule_name;
 static enum { UNKNOWN, KNOWN, FOREIGN } layout;
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-static int
-find_loop(PyObject *numpy, const char *name, int precision, numpy_loop *found)
-{
-    PyObject *function = PyObject_GetAttrString(numpy, name);
-    if (function == NULL) {
-        return -1;
-    }
-    if (PyObject_TypeCheck(function, &PyUFunc_Type)) {
-        PyUFuncObject *ufunc = (PyUFuncObject *)function;
-        int type = precision ? NPY_DOUBLE : NPY_FLOAT;
-        for (int i = 0; i < ufunc->ntypes && found->function == NULL; i++) {
-            if (ufunc->types[i * ufunc->nargs] == type && ufunc->nargs == 2) {
-                found->function = ufunc->functions[i];
-                found->data = ufunc->data == NULL ? NULL : ufunc->data[i];
-            }
-        }
-    }
-    Py_DECREF(function); /* NumPy's module holds it */
-    return found->function == NULL ? 0 : 1;
-}
-
 void
 apply(numpy_function function, int precision, void *result, void *numbers, npy_intp count)
 {
-    numpy_loop loop = loops[function][precision];
+    ufunc_loop loop = loops[function][precision];
     npy_intp step = precision ? sizeof(double) : sizeof(float), steps[2] = {step, step};
     char *data[2] = {numbers, result};
     loop.function(data, &count, steps, loop.data);
@@ -98,13 +73,14 @@ prepare(void)
     if (capsule_name == NULL) {
         capsule_name = PyUnicode_InternFromString("capsule");
     }
-    PyObject *numpy = capsule_name == NULL ? NULL : PyImport_ImportModule("numpy");
-    PyObject *random = numpy == NULL ? NULL : PyImport_ImportModule("numpy.random");
+    PyObject *random = capsule_name == NULL ? NULL : PyImport_ImportModule("numpy.random");
     PyObject *type = random == NULL ? NULL : PyObject_GetAttrString(random, "MT19937");
     PyObject *bits = type == NULL ? NULL : PyObject_CallFunction(type, "i", 0);
     int known = bits == NULL ? -1 : has_known_layout(bits);
     for (int i = 0; known == 1 && i < 2 * FUNCTION_COUNT; i++) {
-        known = find_loop(numpy, names[i / 2], i % 2, &loops[i / 2][i % 2]);
+        known = find_ufunc_loop(
+            names[i / 2], &ufuncs[i / 2], i % 2 ? NPY_DOUBLE : NPY_FLOAT, &loops[i / 2][i % 2]);
+        known = known == 0 && PyErr_Occurred() != NULL ? -1 : known;
     }
     if (known == 1) {
         twister_type = (PyTypeObject *)Py_NewRef(type);
@@ -113,7 +89,6 @@ prepare(void)
     Py_XDECREF(bits);
     Py_XDECREF(type);
     Py_XDECREF(random);
-    Py_XDECREF(numpy);
     return known < 0 ? -1 : 0;
 }
 

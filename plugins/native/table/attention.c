@@ -33,7 +33,7 @@ head_of(PyArrayObject *array, const npy_intp *index)
 /* Write the results of one head, whose keys are (features, keys). */
 static void
 attend(
-    const product_loop *loop, weighing_kernel *weigh, const attention_sizes *sizes, char *scores,
+    const ufunc_loop *loop, weighing_kernel *weigh, const attention_sizes *sizes, char *scores,
     matrices query, matrices key, matrices value, char *means, char *logarithms, npy_intp item)
 {
     npy_intp fitting = MOST_SCORES / sizes->pitch, most = fitting < 1 ? 1 : fitting, rows;
@@ -60,7 +60,7 @@ attend(
 /* Attend for all heads. Return 0, or -1 with an exception. */
 static int
 attend_all(
-    const product_loop *loop, int precision, const attention_sizes *sizes, PyArrayObject *query,
+    const ufunc_loop *loop, int precision, const attention_sizes *sizes, PyArrayObject *query,
     PyArrayObject *key, PyArrayObject *value, PyArrayObject *means, PyArrayObject *logarithms)
 {
     npy_intp item = PyArray_ITEMSIZE(query), index[NPY_MAXDIMS] = {0};
@@ -201,7 +201,7 @@ attention(PyObject *const *arguments, int variant)
         return attention_of_halves(arguments, PyArray_DESCR(first), half_of(first));
     }
     attention_sizes sizes;
-    product_loop loop;
+    ufunc_loop loop;
     if (!read_attention(arguments, precision, &sizes) ||
         !find_product_loop(precision ? NPY_DOUBLE : NPY_FLOAT, &loop)) {
         return NULL;

@@ -1,6 +1,6 @@
 /* Functions of every element as operators. Half precision is computed in single precision, and
  * rounded once. */
-#include "layouts.h"
+#include "elementwise.h"
 
 #include <math.h>
 
@@ -50,8 +50,7 @@ evaluate_row_of_halves(
     }
 }
 
-/* Which half precision a plain array is of, -1 for others. */
-static int
+int
 half_of_plain(PyObject *object)
 {
     PyArrayObject *array = (PyArrayObject *)object;
@@ -67,21 +66,17 @@ is_of(PyObject *object, int precision, int half)
     return half < 0 ? precision_of(object) == precision : half_of_plain(object) == half;
 }
 
-/* Return an array of a function of arrays of one dtype: `out`, or a new one if that is NULL; see
- * `bound_kernel`. */
-static PyObject *
-evaluate_into(
-    elementwise_function function, int inputs, PyObject *const *arrays, const double *numbers,
+PyObject *
+evaluate_kernel(
+    elementwise_kernel *kernel, int inputs, PyObject *const *arrays, const double *numbers,
     PyObject *out)
 {
     int precision = precision_of(arrays[0]);
     int half = precision < 0 ? half_of_plain(arrays[0]) : -1;
-    if (precision < 0 && half < 0) {
+    if (kernel == NULL || (precision < 0 && half < 0)) {
         return NULL;
     }
-    evaluation call = {
-        kernels_in_force->elementwise->of[half < 0 ? precision : 0][function], numbers, inputs,
-        half};
+    evaluation call = {kernel, numbers, inputs, half};
     row_call given = {
         half < 0 ? evaluate_row : evaluate_row_of_halves,
         &call,
@@ -102,13 +97,23 @@ evaluate_into(
                : NULL;
 }
 
-/* The same of the first argument, or of the first two, with the array that is given as `out`. */
-static PyObject *
+PyObject *
+evaluate_into(
+    elementwise_function function, int inputs, PyObject *const *arrays, const double *numbers,
+    PyObject *out)
+{
+    int precision = precision_of(arrays[0]) == 1;
+    return evaluate_kernel(
+        kernels_in_force->elementwise->of[precision][function], inputs, arrays, numbers, out);
+}
+
+PyObject *
 of_first(PyObject *const *arguments, elementwise_function function, const double *numbers)
 {
     return evaluate_into(function, 1, arguments, numbers, arguments[OUT]);
 }
 
+/* The same of the first two arguments. */
 static PyObject *
 of_pair(PyObject *const *arguments, elementwise_function function, const double *numbers)
 {
@@ -117,8 +122,7 @@ of_pair(PyObject *const *arguments, elementwise_function function, const double 
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* The number that an array has for a number: infinity for one that is too large. */
-static double
+double
 as_number_of(PyObject *array, double number)
 {
     int half = half_of_plain(array);
@@ -134,9 +138,7 @@ as_number_of(PyObject *array, double number)
     return single;
 }
 
-/* Set a parameter, by default `otherwise`. Return whether it is a number that the dtype of `array`
- * holds. */
-static int
+int
 read_parameter(PyObject *object, PyObject *array, double otherwise, double *number)
 {
     *number = otherwise;
@@ -165,13 +167,13 @@ read_bound(PyObject *object, PyObject *array, double otherwise, double *number)
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-static PyObject *
+PyObject *
 of_one(PyObject *const *arguments, int function)
 {
     return of_first(arguments, function, NULL);
 }
 
-static PyObject *
+PyObject *
 of_two(PyObject *const *arguments, int function)
 {
     return arguments[1] == NULL ? NULL : of_pair(arguments, function, NULL);
@@ -379,136 +381,14 @@ elu_backward(PyObject *const *arguments, int variant)
         numbers, arguments[OUT]);
 }
 
-/* ---- arithmetic of several arrays and a number ----------------------------------------------- */
-
-/* A combination of arrays and a number that their dtype holds. */
-static PyObject *
-combine(
-    elementwise_function function, int inputs, PyObject *const *arguments, double number)
-{
-    return isfinite(as_number_of(arguments[0], number))
-               ? evaluate_into(function, inputs, arguments, &number, arguments[OUT])
-               : NULL;
-}
-
-/* The sum of an array and one that is scaled by alpha, which PyTorch rounds to half precision: a
- * new array, or the one that is given. */
-static PyObject *
-scaled_sum(PyObject *const *arguments, int sign)
-{
-    double alpha;
-    return read_number(arguments[2], &alpha)
-               ? combine(
-                     ELEMENTWISE_scaled_sum, 2, arguments,
-                     sign * as_number_of(arguments[0], alpha))
-               : NULL;
-}
-
-/* An array plus a scaled product or quotient of two others. */
-static PyObject *
-add_scaled(PyObject *const *arguments, int function)
-{
-    double value = 1;
-    return arguments[3] == NULL || read_number(arguments[3], &value)
-               ? combine(function, 3, arguments, value)
-               : NULL;
-}
-
-/* A number on the way to an end: from the nearer end, so that a weight of 1 gives that. */
-static PyObject *
-interpolate(PyObject *const *arguments, int variant)
-{
-    double weight;
-    if (!read_number(arguments[2], &weight)) {
-        return NULL;
-    }
-    return fabs(weight) < 0.5
-               ? combine(ELEMENTWISE_step_from_start, 2, arguments, weight)
-               : combine(ELEMENTWISE_step_from_end, 2, arguments, 1 - weight);
-}
-
-/* Huber's loss of every element. */
-static PyObject *
-huber_terms(PyObject *const *arguments, int variant)
-{
-    double bound;
-    return read_number(arguments[2], &bound)
-               ? combine(ELEMENTWISE_huber_terms, 2, arguments, bound)
-               : NULL;
-}
-
-/* What division by an array leaves, or by a number that the dtype of the other array holds. */
-static PyObject *
-rest(PyObject *const *arguments, int function)
-{
-    PyArrayObject *array = (PyArrayObject *)arguments[0];
-    double number;
-    if (!read_number(arguments[1], &number)) {
-        return of_two(arguments, function);
-    }
-    if ((precision_of(arguments[0]) < 0 && half_of_plain(arguments[0]) < 0) ||
-        !isfinite(as_number_of(arguments[0], number))) {
-        return NULL;
-    }
-    Py_INCREF(PyArray_DESCR(array)); /* which the next call takes */
-    PyObject *divisor = PyArray_NewFromDescr(
-        &PyArray_Type, PyArray_DESCR(array), 0, NULL, NULL, NULL, 0, NULL);
-    PyObject *result = NULL;
-    if (divisor != NULL && PyArray_SETITEM(
-                               (PyArrayObject *)divisor, PyArray_DATA((PyArrayObject *)divisor),
-                               arguments[1]) == 0) {
-        PyObject *const arrays[] = {arguments[0], divisor};
-        result = evaluate_into(function, 2, arrays, NULL, NULL);
-    }
-    Py_XDECREF(divisor);
-    return result;
-}
-
-/* Squares and cubes, as products. */
-static PyObject *
-power(PyObject *const *arguments, int variant)
-{
-    double exponent;
-    if (!read_number(arguments[1], &exponent) || (exponent != 2 && exponent != 3)) {
-        return NULL;
-    }
-    int function = exponent == 2 ? ELEMENTWISE_square : ELEMENTWISE_cube;
-    return precision_of(arguments[0]) < 0 ? NULL : of_first(arguments, function, NULL);
-}
-
-/* A number from which a scaled array is subtracted. */
-static PyObject *
-subtract_from(PyObject *const *arguments, int variant)
-{
-    double numbers[2] = {0, 1};
-    if (precision_of(arguments[0]) < 0 || !read_number(arguments[1], &numbers[0]) ||
-        (arguments[2] != NULL && !read_number(arguments[2], &numbers[1]))) {
-        return NULL;
-    }
-    for (int i = 0; i < 2; i++) {
-        numbers[i] = as_number_of(arguments[0], numbers[i]);
-        if (!isfinite(numbers[i])) {
-            return NULL;
-        }
-    }
-    return of_first(arguments, ELEMENTWISE_subtract_from, numbers);
-}
-
 #define VARIANT(operator, compute, variant, ...)                                                  \
     {operator, "table/elementwise.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant, 1}
-#define REST(operator, variant)                                                                   \
-    {operator, "table/elementwise.c", __LINE__, rest, {"self", "other"}, 1, NULL, variant}
 #define ROW(operator, compute, ...) VARIANT(operator, compute, 0, __VA_ARGS__)
 #define ONE(name) VARIANT(#name, of_one, ELEMENTWISE_##name, "self")
 #define TWO(name, ...) VARIANT(#name, of_two, ELEMENTWISE_##name, __VA_ARGS__)
 #define NUMBERS(name, ...) VARIANT(#name, of_numbers, ELEMENTWISE_##name, __VA_ARGS__)
 #define GRADIENT "grad_output", "self"
-#define SUM "self", "other", "alpha"
-#define THREE "self", "tensor1", "tensor2", "value"
 const kernel_row elementwise_rows[] = {
-    VARIANT("add.Tensor", scaled_sum, 1, SUM),
-    VARIANT("addcdiv", add_scaled, ELEMENTWISE_quotient_sum, THREE),
-    VARIANT("addcmul", add_scaled, ELEMENTWISE_product_sum, THREE),
     ROW("celu", celu, "self", "alpha"),
     ROW("clamp", clamp, "self", "min", "max"),
     ROW("clamp_max", clamp_max, "self", "max"),
@@ -516,11 +396,12 @@ const kernel_row elementwise_rows[] = {
     ROW("elu", elu, "self", "alpha", "scale", "input_scale"),
     ROW("elu_backward", elu_backward, "grad_output", "alpha", "scale", "input_scale", "is_result",
         "self_or_result"),
+    ONE(cos),
     ONE(erf),
     ONE(erfc),
+    ONE(erfinv),
     ONE(expm1),
-    REST("fmod.Scalar", ELEMENTWISE_fmod),
-    REST("fmod.Tensor", ELEMENTWISE_fmod),
+    ONE(frac),
     ROW("gelu", gelu, "self", "approximate"),
     ROW("gelu_backward", gelu_backward, GRADIENT, "approximate"),
     ROW("hardshrink", hardshrink, "self", "lambd"),
@@ -531,32 +412,26 @@ const kernel_row elementwise_rows[] = {
     TWO(hardswish_backward, GRADIENT),
     ROW("hardtanh", hardtanh, "self", "min_val", "max_val"),
     NUMBERS(hardtanh_backward, GRADIENT, "min_val", "max_val"),
-    ROW("huber_terms", huber_terms, "x", "target", "bound"),
     NUMBERS(leaky_relu, "self", "negative_slope"),
     ROW("leaky_relu_backward", leaky_relu_backward, GRADIENT, "negative_slope", "self_is_result"),
-    ROW("lerp.Scalar", interpolate, "self", "end", "weight"),
+    ONE(lgamma),
     ONE(log1p),
     TWO(log_sigmoid_backward, GRADIENT, "buffer"),
     ONE(mish),
     TWO(mish_backward, GRADIENT),
     ONE(relu),
-    {"pow.Tensor_Scalar", "table/elementwise.c", __LINE__, power, {"self", "exponent"},
-     .takes_out = 1},
-    {"rsub.Scalar", "table/elementwise.c", __LINE__, subtract_from, {SUM}, .takes_out = 1},
-    REST("remainder.Scalar", ELEMENTWISE_remainder),
-    REST("remainder.Tensor", ELEMENTWISE_remainder),
+    ONE(round),
     ONE(rsqrt),
     ONE(sigmoid),
     TWO(sigmoid_backward, "grad_output", "output"),
     ONE(sign),
     ONE(silu),
+    ONE(sin),
     TWO(silu_backward, GRADIENT),
     NUMBERS(softplus, "self", "beta", "threshold"),
     NUMBERS(softplus_backward, GRADIENT, "beta", "threshold"),
     ROW("softshrink", softshrink, "self", "lambd"),
     ROW("softshrink_backward", shrink_backward, GRADIENT, "lambd"),
-    VARIANT("squared_differences", of_two, ELEMENTWISE_squared_difference, "x", "target"),
-    VARIANT("sub.Tensor", scaled_sum, -1, SUM),
     TWO(tanh_backward, "grad_output", "output"),
     NUMBERS(threshold, "self", "threshold", "value"),
     NUMBERS(threshold_backward, GRADIENT, "threshold"),

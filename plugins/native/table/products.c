@@ -13,31 +13,39 @@ enum {
 static PyUFuncObject *numpy_matmul; /* found with the first product, and kept */
 
 int
-find_product_loop(int type, product_loop *loop)
+find_ufunc_loop(const char *name, PyUFuncObject **kept, int type, ufunc_loop *loop)
 {
-    if (numpy_matmul == NULL) {
+    if (*kept == NULL) {
         PyObject *numpy = PyImport_ImportModule("numpy");
-        PyObject *found = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "matmul");
+        PyObject *found = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, name);
         Py_XDECREF(numpy);
         if (found == NULL || !PyObject_TypeCheck(found, &PyUFunc_Type)) {
             Py_XDECREF(found);
             return 0;
         }
-        numpy_matmul = (PyUFuncObject *)found;
+        *kept = (PyUFuncObject *)found;
     }
-    for (int i = 0; i < numpy_matmul->ntypes; i++) {
-        if (numpy_matmul->types[3 * i] == type && numpy_matmul->types[3 * i + 1] == type) {
-            loop->data = numpy_matmul->data == NULL ? NULL : (void *)numpy_matmul->data[i];
-            loop->function = numpy_matmul->functions[i];
+    const PyUFuncObject *ufunc = *kept;
+    for (int i = 0; i < ufunc->ntypes; i++) {
+        const char *types = ufunc->types + i * ufunc->nargs;
+        if (types[0] == type && types[ufunc->nin - 1] == type) {
+            loop->data = ufunc->data == NULL ? NULL : (void *)ufunc->data[i];
+            loop->function = ufunc->functions[i];
             return 1;
         }
     }
     return 0;
 }
 
+int
+find_product_loop(int type, ufunc_loop *loop)
+{
+    return find_ufunc_loop("matmul", &numpy_matmul, type, loop);
+}
+
 void
 multiply_matrices(
-    const product_loop *loop, product_sizes sizes, matrices left, matrices right, matrices result)
+    const ufunc_loop *loop, product_sizes sizes, matrices left, matrices right, matrices result)
 {
     char *operands[] = {left.data, right.data, result.data};
     npy_intp dims[] = {sizes.count, sizes.rows, sizes.inner, sizes.columns};
@@ -88,7 +96,7 @@ turned(matrices x)
  * pays, or -1 with an exception. */
 static int
 multiply_by_transpose(
-    const product_loop *loop, product_sizes sizes, matrices left, matrices right, char *result)
+    const ufunc_loop *loop, product_sizes sizes, matrices left, matrices right, char *result)
 {
     const npy_intp item = sizeof(float);
     transposition *transpose = kernels_in_force->copies->transpose[0];
@@ -130,7 +138,7 @@ product(
     const npy_intp *dims)
 {
     npy_intp work = sizes.count;
-    product_loop loop;
+    ufunc_loop loop;
     if (sizes.count < 1 || sizes.rows < 1 || sizes.inner < 1 || sizes.columns < 1 ||
         __builtin_mul_overflow(work, sizes.rows, &work) ||
         __builtin_mul_overflow(work, sizes.inner, &work) ||

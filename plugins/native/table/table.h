@@ -78,10 +78,11 @@ typedef struct {
 
 /* The families of rows, each of which ends with a row without operator. */
 #define ROW_FAMILIES(X) \
-    X(attention) X(conversion) X(copy) X(creation) X(elementwise) X(extremum) X(grid_sampling) \
-    X(indexing) X(likelihood) X(normalization) X(optimizer) X(ordering) X(pooling) X(product) \
-    X(progression) X(random) X(recurrence) X(reduction) X(rejection) X(resampling) X(scalar) \
-    X(scan) X(scattering) X(searching) X(softmax) X(view) X(window)
+    X(arithmetic) X(attention) X(border) X(conversion) X(copy) X(creation) X(elementwise) \
+    X(extremum) X(grid_sampling) X(indexing) X(likelihood) X(normalization) X(optimizer) \
+    X(ordering) X(pooling) X(product) X(progression) X(random) X(recurrence) X(reduction) \
+    X(rejection) X(resampling) X(scalar) X(scan) X(scattering) X(searching) X(softmax) X(view) \
+    X(window)
 
 #define DECLARE_ROWS(family) extern const kernel_row family##_rows[];
 ROW_FAMILIES(DECLARE_ROWS)
@@ -100,16 +101,18 @@ typedef struct {
     npy_intp matrix, row, column;
 } matrices;
 
-/* The inner loop of numpy.matmul for a type. Return whether there is one; 0 may have an exception. */
+/* The inner loop of a ufunc of NumPy for inputs of one type; `kept` keeps the ufunc.
+ * Return whether there is one; 0 may have an exception. The second is that of numpy.matmul. */
 typedef struct {
     PyUFuncGenericFunction function;
     void *data;
-} product_loop;
-int find_product_loop(int type, product_loop *loop);
+} ufunc_loop;
+int find_ufunc_loop(const char *name, PyUFuncObject **kept, int type, ufunc_loop *loop);
+int find_product_loop(int type, ufunc_loop *loop);
 
 /* Write products by BLAS. The interpreter's lock is held, so that no other thread forks meanwhile. */
 void multiply_matrices(
-    const product_loop *loop, product_sizes sizes, matrices left, matrices right, matrices result);
+    const ufunc_loop *loop, product_sizes sizes, matrices left, matrices right, matrices result);
 
 /* widened.c: the result of an operator for arguments in half precision, by its kernel for single
  * precision; NULL as `bound_kernel`. */

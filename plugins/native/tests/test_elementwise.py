@@ -25,6 +25,7 @@ OF_ONE: dict[str, tuple[tuple[Any, ...], ...]] = {
     "erf": ((),),
     "erfc": ((),),
     "expm1": ((),),
+    "frac": ((),),
     "gelu": ((),),
     "hardshrink": ((), (0,), (2.5,)),
     "hardsigmoid": ((),),
@@ -33,7 +34,9 @@ OF_ONE: dict[str, tuple[tuple[Any, ...], ...]] = {
     "leaky_relu": ((), (1,), (0,), (-2.0,), (3.0,)),
     "log1p": ((),),
     "mish": ((),),
+    "nan_to_num": ((), (1.5,), (None, 2, -3), (0, None, 7.0)),
     "relu": ((),),
+    "round": ((),),
     "rsqrt": ((),),
     "sigmoid": ((),),
     "sign": ((),),
@@ -44,10 +47,17 @@ OF_ONE: dict[str, tuple[tuple[Any, ...], ...]] = {
 }
 """Operators of one array, with the other arguments that are tried."""
 OF_TWO: dict[str, tuple[tuple[Any, ...], ...]] = {
+    "_prelu_kernel": ((),),
+    "copysign.Tensor": ((),),
     "gelu_backward": ((),),
     "hardshrink_backward": ((0.5,), (0,)),
     "hardsigmoid_backward": ((),),
     "hardswish_backward": ((),),
+    "heaviside": ((),),
+    "hypot": ((),),
+    "logaddexp": ((),),
+    "logaddexp2": ((),),
+    "nextafter": ((),),
     "hardtanh_backward": ((-1, 1), (0, 6), (-0.5, 2.0)),
     "leaky_relu_backward": ((0.01, False), (0.3, True), (-0.5, False)),
     "mish_backward": ((),),
@@ -60,6 +70,7 @@ OF_TWO: dict[str, tuple[tuple[Any, ...], ...]] = {
 }
 EXACT = {
     *("clamp", "clamp_max", "clamp_min", "hardshrink", "hardtanh", "relu", "sign", "threshold"),
+    *("_prelu_kernel", "copysign.Tensor", "frac", "heaviside", "nan_to_num", "nextafter", "round"),
     *("hardshrink_backward", "hardtanh_backward", "softshrink_backward", "threshold_backward"),
 }
 """What only chooses."""
@@ -71,7 +82,8 @@ def compare(name: str, dtype: str, special: bool, *arguments: Any, **keywords: A
     """
     compiled = kernel(name)
     before = [np.array(x) for x in arguments if isinstance(x, np.ndarray)]
-    exact = [x.astype("f8") if isinstance(x, np.ndarray) and not special else x for x in arguments]
+    is_wider = not special and name != "nextafter"
+    exact = [x.astype("f8") if isinstance(x, np.ndarray) and is_wider else x for x in arguments]
     with np.errstate(all="ignore"):
         expected = np.asarray(compiled.__wrapped__(*exact, **keywords))
         found = compiled(*arguments, **keywords)
@@ -155,7 +167,18 @@ def test_results_lie_in_memory_as_their_operands():
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_bits_depend_on_the_number_alone(dtype):
     x = numbers((4099,), dtype, 0, special=True)
-    for name in ("gelu", "mish", "softplus", "elu", "erf", "log1p", "sigmoid"):
+    for name in (
+        "gelu",
+        "mish",
+        "softplus",
+        "elu",
+        "erf",
+        "log1p",
+        "sigmoid",
+        "sin",
+        "cos",
+        "lgamma",
+    ):
         expected = np.concatenate([kernel(name)(x[i : i + 1]) for i in range(len(x))])
         for layout in ("C order", "negative steps", "gaps", "unaligned"):
             found = kernel(name)(LAYOUTS[layout](x))
@@ -227,6 +250,77 @@ def test_what_divisions_leave_is_exact(name, dtype, layout):
             for divisor in map(np.asarray, divisors):
                 with np.errstate(all="ignore"):
                     same_rest(compiled(given, divisor), compiled.__wrapped__(given, divisor))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_quotients_are_rounded_down(dtype, layout):
+    generator = np.random.default_rng(0)
+    compiled = kernel("floor_divide")
+    for shape in ((0,), (65,), (40, 70)):
+        x = generator.standard_normal(shape) * 10.0 ** generator.integers(-3, 6, shape)
+        odd = np.resize([np.inf, -np.inf, np.nan, 0.0, -0.0, 3e38, -1.0, 1e-45, 7, -7], shape)
+        for each in (x.astype(dtype), np.round(x).astype(dtype), odd.astype(dtype)):
+            given = LAYOUTS[layout](each)
+            few = np.array([0.7, -0.7, 3, 1e-30, np.inf, 0, -0.0, 0.1], dtype)
+            for divisor in (x.astype(dtype)[::-1], *few):
+                with np.errstate(all="ignore"):
+                    expected = compiled.__wrapped__(given, np.asarray(divisor))
+                same_rest(compiled(given, np.asarray(divisor)), expected)
+    for at, written in enumerate((x.astype(dtype), x.astype(dtype) + 1)):
+        operands = [x.astype(dtype), x.astype(dtype) + 1]
+        expected = compiled(*operands)
+        operands[at] = written
+        assert compiled(*operands, out=written) is written
+        np.testing.assert_array_equal(written, expected)
+    modes = kernel("div.Tensor_mode")
+    np.testing.assert_array_equal(
+        modes(x.astype(dtype), few[0], rounding_mode="floor"),
+        compiled(x.astype(dtype), np.asarray(few[0])),
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_ways_between_two_arrays(dtype):
+    compiled = kernel("lerp.Tensor")
+    x, end, weight = [numbers((3, 400), dtype, seed, False) for seed in range(3)]
+    for given in (weight, weight[:1], weight[:, :1], np.zeros_like(weight), np.ones_like(weight)):
+        found, expected = compiled(x, end, given), compiled.__wrapped__(x, end, given)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gradients_of_prelu(dtype):
+    compiled = kernel("_prelu_kernel_backward")
+    grad, x = [numbers((4, 300), dtype, seed, seed == 1) for seed in range(2)]
+    weight = numbers((4, 1), dtype, 2, False)
+    with np.errstate(all="ignore"):
+        pairs = zip(compiled(grad, x, weight), compiled.__wrapped__(grad, x, weight), strict=True)
+    for found, expected in pairs:
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_powers_have_the_signs_of_pythons(dtype):
+    of_arrays, of_numbers = kernel("pow.Tensor_Tensor"), kernel("pow.Tensor_Scalar")
+    few = [0.0, -0.0, *(sign * x for x in (1, 2, 3, 0.5, 2.5, np.inf) for sign in (1, -1))]
+    few += [np.nan, 1e-40, 1e10]
+    x, y = [each.ravel() for each in np.meshgrid(np.array(few, dtype), np.array(few, dtype))]
+    for base, exponent in ((x, y), (numbers((3000,), dtype, 0, False), np.array(3.0, dtype))):
+        with np.errstate(all="ignore"):
+            expected = np.power(base, exponent)
+        found = of_arrays(base, exponent)
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+        is_number = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(found[is_number]), np.signbit(expected[is_number]))
+        np.testing.assert_allclose(found, expected, rtol=4 * UNITS[dtype])
+    for exponent in few:
+        with np.errstate(all="ignore"):
+            found, expected = of_numbers(x, exponent), of_numbers.__wrapped__(x, exponent)
+        np.testing.assert_allclose(found, expected, rtol=4 * UNITS[dtype])
+    written = x.copy()
+    assert of_numbers(written, 2.5, out=written) is written
+    np.testing.assert_array_equal(written, of_numbers(x, 2.5))
 
 
 @pytest.mark.parametrize("dtype", (*DTYPES, "f2"))

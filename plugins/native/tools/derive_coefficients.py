@@ -177,6 +177,88 @@ def _erfc_fit(name: str, degree: int, precision: str, least: Any, greatest: str)
     )
 
 
+def _sine_rest(s: Any) -> Any:
+    """(sin(r) - r) / r**3 for s = r**2, by its series near 0."""
+    if s < mpf("1e-16"):
+        return mpf(-1) / 6 + s / 120
+    r = mpmath.sqrt(s)
+    return (mpmath.sin(r) - r) / r**3
+
+
+def _inverse_of_erf(w: Any) -> Any:
+    """erfinv(x) / x for w = -log(1 - x**2)."""
+    if w < mpf("1e-30"):
+        return mpmath.sqrt(mp.pi) / 2
+    x = mpmath.sqrt(-mpmath.expm1(-w))
+    return mpmath.erfinv(x) / x
+
+
+def _stirling_rest(s: Any) -> Any:
+    """z (log(gamma(z)) - (z - 1/2) log(z) + z - log(2 pi) / 2) for s = 1 / z**2."""
+    z = 1 / mpmath.sqrt(max(s, mpf("1e-12")))
+    return z * (mpmath.loggamma(z) - (z - 0.5) * mpmath.log(z) + z - mpmath.log(2 * mp.pi) / 2)
+
+
+_HALF_TURN: Final = mp.pi / 2 * mpf("1.0001")
+_OTHER_FITS: Final = (
+    Fit(
+        "sine_polynomial_f32",
+        _sine_rest,
+        lambda s: s,
+        (mpf(0), _HALF_TURN**2),
+        4,
+        "float",
+        "(sin(r) - r) / r^3 of r^2 for |r| <= pi / 2",
+    ),
+    Fit(
+        "sine_polynomial_f64",
+        _sine_rest,
+        lambda s: s,
+        (mpf(0), _HALF_TURN**2),
+        8,
+        "double",
+        "(sin(r) - r) / r^3 of r^2 for |r| <= pi / 2",
+    ),
+    Fit(
+        "erfinv_near_polynomial_f32",
+        lambda v: _inverse_of_erf(v + mpf("2.5")),
+        lambda v: 1 / _inverse_of_erf(v + mpf("2.5")),
+        (mpf("-2.5"), mpf("2.5")),
+        9,
+        "float",
+        "erfinv(x) / x of w - 2.5 for w = -log(1 - x^2) <= 5",
+    ),
+    Fit(
+        "erfinv_far_polynomial_f32",
+        lambda v: _inverse_of_erf((v + 4) ** 2),
+        lambda v: 1 / _inverse_of_erf((v + 4) ** 2),
+        (mpf("-1.77"), mpf("0.1")),
+        9,
+        "float",
+        "erfinv(x) / x of sqrt(w) - 4 for w from 5 to 16.7",
+    ),
+    Fit(
+        "stirling_polynomial_f64",
+        _stirling_rest,
+        lambda s: mpf(1),
+        (mpf(0), mpf("0.0157")),
+        6,
+        "double",
+        "z (log(gamma(z)) - (z - 1/2) log(z) + z - log(2 pi) / 2) of 1 / z^2 for z >= 8",
+    ),
+)
+
+
+def _parts(number: Any, bits: int, count: int) -> list[Any]:
+    """Return numbers in double precision whose sum is `number`, all but the last of few bits."""
+    parts = []
+    for _ in range(count - 1):
+        scale = mpf(2) ** (bits - mpmath.ceil(mpmath.log(abs(number), 2)))
+        parts.append(mpmath.nint(number * scale) / scale)
+        number -= parts[-1]
+    return [*parts, _rounded(number, "double")]
+
+
 FITS: Final = (
     _exp_fit("exp_polynomial_f32", 4, "float"),
     _exp_fit("exp_polynomial_f64", 10, "double"),
@@ -186,6 +268,7 @@ FITS: Final = (
     _erf_fit("erf_polynomial_f64", 13, "double"),
     _erfc_fit("erfc_polynomial_f32", 10, "float", mpf("0.15625"), "10.8"),
     _erfc_fit("erfc_polynomial_f64", 27, "double", mpf("0.068359375"), "27.25"),
+    *_OTHER_FITS,
 )
 
 
@@ -206,6 +289,11 @@ def header() -> str:
         low = _rounded(mpmath.log(2) - high, "float" if suffix else "double")
         lines.append(f"#define LN2_HIGH_{name} {_hexadecimal(high, suffix)}")
         lines.append(f"#define LN2_LOW_{name} {_hexadecimal(low, suffix)}")
+    lines.append(
+        "/* pi / 2 in parts: multiples by a number below 2^20 are exact, but for the last. */"
+    )
+    for at, part in enumerate(_parts(mp.pi / 2, 33, 4)):
+        lines.append(f"#define QUARTER_TURN_{at} {_hexadecimal(part, '')}")
     lines.append("")
     for fit in FITS:
         found, error = derive(fit)

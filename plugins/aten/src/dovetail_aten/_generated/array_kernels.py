@@ -127,9 +127,9 @@ OPERATORS: dict[str, tuple[str, ...]] = {
     ),
     'pointwise.Pointwise': (
         '_conj_physical', 'abs', 'acos', 'acosh', 'angle', 'asin', 'asinh', 'atan', 'atan2',
-        'atanh', 'deg2rad', 'erf', 'erfc', 'expm1', 'frac', 'log1p', 'logaddexp', 'nan_to_num',
-        'rad2deg', 'round', 'rsqrt', 'sgn', 'sign', 'xlogy.Scalar_Other', 'xlogy.Scalar_Self',
-        'xlogy.Tensor',
+        'atanh', 'cos', 'deg2rad', 'erf', 'erfc', 'expm1', 'frac', 'hypot', 'log1p', 'logaddexp',
+        'logaddexp2', 'nan_to_num', 'nextafter', 'rad2deg', 'round', 'rsqrt', 'sgn', 'sign', 'sin',
+        'xlogy.Scalar_Other', 'xlogy.Scalar_Self', 'xlogy.Tensor',
     ),
     'pooling.AveragePooling': (
         '_adaptive_avg_pool2d', '_adaptive_avg_pool2d_backward', '_adaptive_avg_pool3d',
@@ -309,9 +309,10 @@ FUNCTIONS: dict[str, str] = {
     'atan': 'arctan', 'atan2': 'arctan2', 'atanh': 'arctanh', 'bitwise_and.Tensor': 'bitwise_and',
     'bitwise_left_shift.Tensor': 'left_shift', 'bitwise_not': 'invert',
     'bitwise_or.Tensor': 'bitwise_or', 'bitwise_right_shift.Tensor': 'right_shift',
-    'bitwise_xor.Tensor': 'bitwise_xor', 'div.Tensor': 'true_divide', 'eq.Tensor': 'equal',
-    'expm1': 'expm1', 'ge.Tensor': 'greater_equal', 'gt.Tensor': 'greater',
-    'le.Tensor': 'less_equal', 'log1p': 'log1p', 'lt.Tensor': 'less', 'mul.Tensor': 'multiply',
-    'ne.Tensor': 'not_equal', 'neg': 'negative',
+    'bitwise_xor.Tensor': 'bitwise_xor', 'cos': 'cos', 'div.Tensor': 'true_divide',
+    'eq.Tensor': 'equal', 'expm1': 'expm1', 'ge.Tensor': 'greater_equal', 'gt.Tensor': 'greater',
+    'hypot': 'hypot', 'le.Tensor': 'less_equal', 'log1p': 'log1p', 'logaddexp2': 'logaddexp2',
+    'lt.Tensor': 'less', 'mul.Tensor': 'multiply', 'ne.Tensor': 'not_equal', 'neg': 'negative',
+    'nextafter': 'nextafter', 'sin': 'sin',
 }
 """Kernels that are a function of the array namespace: there are none if it has none."""

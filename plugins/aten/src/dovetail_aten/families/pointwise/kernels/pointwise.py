@@ -26,8 +26,14 @@ class Pointwise(Family):
         "acosh": "arccosh",
         "atanh": "arctanh",
         "atan2": "arctan2",
-        "expm1": "expm1",  # of a family, as what may be compiled is
+        # Of a family, as what may be compiled is.
+        "cos": "cos",
+        "expm1": "expm1",
+        "hypot": "hypot",
         "log1p": "log1p",
+        "logaddexp2": "logaddexp2",
+        "nextafter": "nextafter",
+        "sin": "sin",
     }
     functions: ClassVar = {"abs": "absolute"}
 

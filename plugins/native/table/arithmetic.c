@@ -1,0 +1,308 @@
+/* Arithmetic of several arrays and numbers as operators. */
+#include "elementwise.h"
+
+#include <float.h>
+#include <math.h>
+
+/* A combination of arrays and a number that their dtype holds. */
+static PyObject *
+combine(
+    elementwise_function function, int inputs, PyObject *const *arguments, double number)
+{
+    return isfinite(as_number_of(arguments[0], number))
+               ? evaluate_into(function, inputs, arguments, &number, arguments[OUT])
+               : NULL;
+}
+
+/* The sum of an array and one that is scaled by alpha, which PyTorch rounds to half precision: a
+ * new array, or the one that is given. */
+static PyObject *
+scaled_sum(PyObject *const *arguments, int sign)
+{
+    double alpha;
+    return read_number(arguments[2], &alpha)
+               ? combine(
+                     ELEMENTWISE_scaled_sum, 2, arguments,
+                     sign * as_number_of(arguments[0], alpha))
+               : NULL;
+}
+
+/* An array plus a scaled product or quotient of two others. */
+static PyObject *
+add_scaled(PyObject *const *arguments, int function)
+{
+    double value = 1;
+    return arguments[3] == NULL || read_number(arguments[3], &value)
+               ? combine(function, 3, arguments, value)
+               : NULL;
+}
+
+/* A number on the way to an end: from the nearer end, so that a weight of 1 gives that. */
+static PyObject *
+interpolate(PyObject *const *arguments, int variant)
+{
+    double weight;
+    if (!read_number(arguments[2], &weight)) {
+        return NULL;
+    }
+    return fabs(weight) < 0.5
+               ? combine(ELEMENTWISE_step_from_start, 2, arguments, weight)
+               : combine(ELEMENTWISE_step_from_end, 2, arguments, 1 - weight);
+}
+
+/* Huber's loss of every element. */
+static PyObject *
+huber_terms(PyObject *const *arguments, int variant)
+{
+    double bound;
+    return read_number(arguments[2], &bound)
+               ? combine(ELEMENTWISE_huber_terms, 2, arguments, bound)
+               : NULL;
+}
+
+/* A number from which a scaled array is subtracted. */
+static PyObject *
+subtract_from(PyObject *const *arguments, int variant)
+{
+    double numbers[2] = {0, 1};
+    if (precision_of(arguments[0]) < 0 || !read_number(arguments[1], &numbers[0]) ||
+        (arguments[2] != NULL && !read_number(arguments[2], &numbers[1]))) {
+        return NULL;
+    }
+    for (int i = 0; i < 2; i++) {
+        numbers[i] = as_number_of(arguments[0], numbers[i]);
+        if (!isfinite(numbers[i])) {
+            return NULL;
+        }
+    }
+    return of_first(arguments, ELEMENTWISE_subtract_from, numbers);
+}
+
+/* ---- two arrays, or an array and a number ----------------------------------------------------- */
+
+/* A new array without dimensions of the dtype of an array, which holds the number. NULL without an
+ * exception if it cannot. */
+static PyObject *
+number_like(PyObject *object, PyObject *array)
+{
+    double number;
+    if ((precision_of(array) < 0 && half_of_plain(array) < 0) || !read_number(object, &number) ||
+        !isfinite(as_number_of(array, number))) {
+        return NULL;
+    }
+    PyArrayObject *made = new_of_dtype(PyArray_DESCR((PyArrayObject *)array), 0, NULL);
+    if (made != NULL && PyArray_SETITEM(made, PyArray_DATA(made), object) < 0) {
+        Py_CLEAR(made);
+    }
+    return (PyObject *)made;
+}
+
+/* A function of two arrays, of which the second may be a number. */
+static PyObject *
+of_number(PyObject *const *arguments, int function)
+{
+    double number;
+    if (!read_number(arguments[1], &number)) {
+        return of_two(arguments, function);
+    }
+    PyObject *other = number_like(arguments[1], arguments[0]), *result = NULL;
+    if (other != NULL) {
+        PyObject *const arrays[] = {arguments[0], other};
+        result = evaluate_into(function, 2, arrays, NULL, arguments[OUT]);
+        Py_DECREF(other);
+    }
+    return result;
+}
+
+/* The next number in half precision is another one in single precision. */
+static PyObject *
+nextafter_of_wide(PyObject *const *arguments, int variant)
+{
+    return precision_of(arguments[0]) < 0 ? NULL : of_two(arguments, ELEMENTWISE_nextafter);
+}
+
+static PyObject *
+divide_in_mode(PyObject *const *arguments, int variant)
+{
+    return arguments[2] != NULL && PyUnicode_Check(arguments[2]) &&
+                   PyUnicode_CompareWithASCIIString(arguments[2], "floor") == 0
+               ? of_number(arguments, ELEMENTWISE_floor_divide)
+               : NULL;
+}
+
+static PyObject *
+interpolate_by_array(PyObject *const *arguments, int variant)
+{
+    return arguments[1] != NULL && arguments[2] != NULL
+               ? evaluate_into(ELEMENTWISE_lerp, 3, arguments, NULL, arguments[OUT])
+               : NULL;
+}
+
+/* The results of two functions of the same arrays, of which they take so many. */
+static PyObject *
+of_both(
+    PyObject *const *arguments, elementwise_function first, int first_inputs,
+    elementwise_function second, int second_inputs)
+{
+    PyObject *one = evaluate_into(first, first_inputs, arguments, NULL, NULL);
+    PyObject *other =
+        one == NULL ? NULL : evaluate_into(second, second_inputs, arguments, NULL, NULL);
+    PyObject *both = other == NULL ? NULL : PyTuple_Pack(2, one, other);
+    Py_XDECREF(one);
+    Py_XDECREF(other);
+    return both;
+}
+
+static PyObject *
+prelu_backward(PyObject *const *arguments, int variant)
+{
+    return arguments[1] != NULL && arguments[2] != NULL
+               ? of_both(
+                     arguments, ELEMENTWISE_prelu_backward, 3,
+                     ELEMENTWISE_prelu_backward_of_weight, 2)
+               : NULL;
+}
+
+static PyObject *
+log_sigmoid(PyObject *const *arguments, int variant)
+{
+    return of_both(arguments, ELEMENTWISE_log_sigmoid, 1, ELEMENTWISE_power_of_size, 1);
+}
+
+/* Numbers in place of NaN and infinities: by default 0 and the ends of the dtype. */
+static PyObject *
+replace_infinite(PyObject *const *arguments, int variant)
+{
+    int precision = precision_of(arguments[0]), half = half_of_plain(arguments[0]);
+    double greatest = precision == 1 ? DBL_MAX : half == 0 ? 65504 : half == 1 ? 0x1.fep127 : FLT_MAX;
+    double defaults[3] = {0, greatest, -greatest}, numbers[3];
+    for (int i = 0; i < 3; i++) {
+        PyObject *given = arguments[i + 1] == Py_None ? NULL : arguments[i + 1];
+        if (!read_parameter(given, arguments[0], defaults[i], numbers + i)) {
+            return NULL;
+        }
+    }
+    return of_first(arguments, ELEMENTWISE_nan_to_num, numbers);
+}
+
+/* ---- powers ---------------------------------------------------------------------------------- */
+
+static PyUFuncObject *numpy_power; /* found with the first power, and kept */
+static ufunc_loop power_loops[2];  /* by precision */
+
+/* NumPy's powers of absolute values, whose loops take ten times as long for negative numbers. */
+static void
+raise_elements(char *const *data, npy_intp count, int precision)
+{
+    elementwise_kernel *const *kernels = kernels_in_force->elementwise->of[precision];
+    const ufunc_loop *loop = power_loops + precision;
+    npy_intp item = precision ? sizeof(double) : sizeof(float), steps[] = {item, item, item};
+    double sizes[ROOM], powers[ROOM];
+    for (npy_intp start = 0; start < count; start += ROOM) {
+        npy_intp length = count - start < ROOM ? count - start : ROOM;
+        char *x = data[0] + start * item, *y = data[1] + start * item;
+        kernels[ELEMENTWISE_absolute_value]((char *[]){x, (char *)sizes}, NULL, length);
+        loop->function((char *[]){(char *)sizes, y, (char *)powers}, &length, steps, loop->data);
+        kernels[ELEMENTWISE_signed_power](
+            (char *[]){x, y, (char *)powers, data[2] + start * item}, NULL, length);
+    }
+}
+
+static void
+raise_singles(char *const *data, const double *numbers, ptrdiff_t count)
+{
+    raise_elements(data, count, 0);
+}
+
+static void
+raise_doubles(char *const *data, const double *numbers, ptrdiff_t count)
+{
+    raise_elements(data, count, 1);
+}
+
+static PyObject *
+power_of_arrays(PyObject *const *arguments, int variant)
+{
+    int precision = precision_of(arguments[0]) == 1;
+    return arguments[1] != NULL &&
+                   find_ufunc_loop(
+                       "power", &numpy_power, precision ? NPY_DOUBLE : NPY_FLOAT,
+                       power_loops + precision)
+               ? evaluate_kernel(
+                     precision ? raise_doubles : raise_singles, 2, arguments, NULL, arguments[OUT])
+               : NULL;
+}
+
+/* Squares, cubes and what is divided by them, as products; other powers by numbers. */
+static PyObject *
+power(PyObject *const *arguments, int variant)
+{
+    double exponent;
+    int precision = precision_of(arguments[0]);
+    if (!read_number(arguments[1], &exponent) || (precision < 0 && exponent != 2)) {
+        return NULL;
+    }
+    int function = exponent == 2      ? ELEMENTWISE_square
+                   : exponent == 3    ? ELEMENTWISE_cube
+                   : exponent == -1   ? ELEMENTWISE_reciprocal
+                   : exponent == -0.5 ? ELEMENTWISE_rsqrt
+                   : exponent == -2   ? ELEMENTWISE_reciprocal_of_square
+                                      : -1;
+    if (function >= 0) {
+        return of_first(arguments, function, NULL);
+    }
+    if (exponent == 0 || exponent == 0.5) { /* NumPy's ones and roots */
+        return NULL;
+    }
+    PyObject *number = number_like(arguments[1], arguments[0]), *result = NULL;
+    if (number != NULL) {
+        PyObject *given[MOST_PARAMETERS + 1] = {arguments[0], number};
+        given[OUT] = arguments[OUT];
+        result = power_of_arrays(given, 0);
+        Py_DECREF(number);
+    }
+    return result;
+}
+
+#define VARIANT(operator, compute, variant, ...)                                                  \
+    {operator, "table/arithmetic.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant, 1}
+#define ROW(operator, compute, ...) VARIANT(operator, compute, 0, __VA_ARGS__)
+#define WIDE(operator, compute, ...)                                                              \
+    {operator, "table/arithmetic.c", __LINE__, compute, {__VA_ARGS__}, .takes_out = 1}
+#define PAIR(operator, name) VARIANT(operator, of_number, ELEMENTWISE_##name, "self", "other")
+#define SUM "self", "other", "alpha"
+#define THREE "self", "tensor1", "tensor2", "value"
+const kernel_row arithmetic_rows[] = {
+    {"_prelu_kernel_backward", "table/arithmetic.c", __LINE__, prelu_backward,
+     {"grad_output", "self", "weight"}, 1},
+    VARIANT("_prelu_kernel", of_two, ELEMENTWISE_prelu, "self", "weight"),
+    VARIANT("add.Tensor", scaled_sum, 1, SUM),
+    VARIANT("addcdiv", add_scaled, ELEMENTWISE_quotient_sum, THREE),
+    VARIANT("addcmul", add_scaled, ELEMENTWISE_product_sum, THREE),
+    PAIR("copysign.Scalar", copysign),
+    PAIR("copysign.Tensor", copysign),
+    ROW("div.Scalar_mode", divide_in_mode, "self", "other", "rounding_mode"),
+    ROW("div.Tensor_mode", divide_in_mode, "self", "other", "rounding_mode"),
+    PAIR("floor_divide", floor_divide),
+    PAIR("floor_divide.Scalar", floor_divide),
+    PAIR("fmod.Scalar", fmod),
+    PAIR("fmod.Tensor", fmod),
+    VARIANT("heaviside", of_two, ELEMENTWISE_heaviside, "self", "values"),
+    ROW("huber_terms", huber_terms, "x", "target", "bound"),
+    PAIR("hypot", hypot),
+    ROW("lerp.Scalar", interpolate, "self", "end", "weight"),
+    ROW("lerp.Tensor", interpolate_by_array, "self", "end", "weight"),
+    PAIR("logaddexp", logaddexp),
+    PAIR("logaddexp2", logaddexp2),
+    {"log_sigmoid_forward", "table/arithmetic.c", __LINE__, log_sigmoid, {"self"}, 1},
+    ROW("nan_to_num", replace_infinite, "self", "nan", "posinf", "neginf"),
+    WIDE("nextafter", nextafter_of_wide, "self", "other"),
+    WIDE("pow.Tensor_Scalar", power, "self", "exponent"),
+    ROW("pow.Tensor_Tensor", power_of_arrays, "self", "exponent"),
+    PAIR("remainder.Scalar", remainder),
+    PAIR("remainder.Tensor", remainder),
+    WIDE("rsub.Scalar", subtract_from, SUM),
+    VARIANT("squared_differences", of_two, ELEMENTWISE_squared_difference, "x", "target"),
+    VARIANT("sub.Tensor", scaled_sum, -1, SUM),
+    {NULL},
+};
