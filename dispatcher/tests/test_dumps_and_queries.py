@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -52,6 +53,19 @@ def test_a_dump_has_the_schema_and_a_line_per_registration(lib: Library) -> None
 
 def test_a_dump_of_an_unknown_operator_is_empty() -> None:
     assert (C._dispatch_dump("dd::nope"), C._dispatch_dump_table("dd::nope")) == ("", "")
+
+
+def test_a_table_as_text_has_one_line_for_neighbours_with_one_kernel(lib: Library) -> None:
+    table = dispatch_table("dd::f")
+    lines = table.as_text().splitlines()
+    shown = [key for line in lines for key in line.partition(": ")[0].split(", ")]
+    assert shown == [row.key.name for row in table if row.tag != "missing"]
+    rests = [line.partition(": ")[2] for line in lines]
+    assert all([one != other for one, other in itertools.pairwise(rests)])
+    assert len(lines) < len(shown)
+    html = table._repr_html_()
+    assert "dd::f" in html
+    assert all([line.partition(",")[0].partition(":")[0] in html for line in lines])
 
 
 def test_a_table_as_data_has_a_row_per_key_with_what_is_known_of_its_kernel(lib: Library) -> None:

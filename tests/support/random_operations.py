@@ -409,7 +409,7 @@ OPERATIONS |= {
         lib.logaddexp(a, b) if not a.is_complex() and not b.is_complex() else None
     ),
     "hypot": lambda lib, a, b, c, n: lib.hypot(a, b),
-    "xlogy": lambda lib, a, b, c, n: lib.xlogy(a, b),
+    "xlogy": lambda lib, a, b, c, n: lib.xlogy(a, b * b + 1),
     "clamp(min=b)": lambda lib, a, b, c, n: a.clamp(min=b),
     "masked_fill(c)": lambda lib, a, b, c, n: a.masked_fill(b > 0, c.sum().to(a.dtype)),
     "scatter_add": lambda lib, a, b, c, n: (

@@ -288,8 +288,8 @@ def differentiate(lib: Any, program: Program, leaves: list[Any], pool: list[Any]
         return []
     chosen = [candidates[-1 - place % len(candidates)] for place in program.losses]
 
-    # The second derivatives of powers and of xlogy at 0 are limits here, often NaN in PyTorch.
-    has_powers = any(["pow" in step.name or step.name == "xlogy" for step in program.steps])
+    # The second derivatives of powers at 0 are limits here, often NaN in PyTorch.
+    has_powers = any(["pow" in step.name for step in program.steps])
 
     def backward() -> None:
         wanted = [leaf for leaf in leaves if leaf.requires_grad and leaf.is_leaf]
