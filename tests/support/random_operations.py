@@ -303,8 +303,10 @@ OPERATIONS |= {
         if a.ndim and a.shape[0] > 1
         else None
     ),
-    "index_put": lambda lib, a, b, c, n: a.index_put(
-        (lib.tensor([0, (n + 1) % 2]),), b.to(a.dtype, copy=True), n % 2 == 1
+    "index_put": lambda lib, a, b, c, n: (
+        a.index_put((lib.tensor([0, (n + 1) % 2]),), b.to(a.dtype, copy=True), n % 2 == 1)
+        if n % 2 == 1 or (a.ndim and a.shape[0] > 1)
+        else None
     ),
     "index_add": lambda lib, a, b, c, n: (
         a.index_add(dim(n), lib.tensor([0, 1]), b) if a.ndim and b.ndim else None
