@@ -219,7 +219,18 @@ run_loop(array_loop *loop)
     return complete_leaves(loop);
 }
 
-/* Read what the task says of the run: new references. */
+/* Whether the task says yes to a question: 1, 0 or -1. */
+static int
+says(const array_loop *loop, PyObject *name)
+{
+    PyObject *answer = PyObject_GetAttr(loop->task, name);
+    int is_yes = answer == NULL ? -1 : PyObject_IsTrue(answer);
+    Py_XDECREF(answer);
+    return is_yes;
+}
+
+/* Read what the task says of the run: new references. Nothing is asked once an exception is set,
+ * which what runs in Python may clear: an interrupt would be lost. */
 static int
 read_task(array_loop *loop)
 {
@@ -231,17 +242,17 @@ read_task(array_loop *loop)
         return -1;
     }
     loop->kernels = PyObject_CallOneArg(state->kernel_namespace, loop->backend);
+    if (loop->kernels == NULL) {
+        return -1;
+    }
     loop->captures = PyObject_GetAttr(loop->task, state->str_captures);
-    PyObject *prunes = PyObject_GetAttr(loop->task, state->str_prunes);
-    PyObject *keeps = PyObject_GetAttr(loop->task, state->str_keep_graph);
-    int prunes_any = prunes == NULL ? -1 : PyObject_IsTrue(prunes);
-    loop->keep_graph = keeps == NULL ? -1 : PyObject_IsTrue(keeps);
-    Py_XDECREF(prunes);
-    Py_XDECREF(keeps);
-    loop->kept = prunes_any ? PyObject_GetAttr(loop->task, state->str_kept) : Py_NewRef(Py_None);
-    int is_read = loop->kernels != NULL && loop->captures != NULL && loop->kept != NULL &&
-                  loop->keep_graph >= 0 && prunes_any >= 0;
-    return is_read ? 0 : -1;
+    loop->keep_graph = loop->captures == NULL ? -1 : says(loop, state->str_keep_graph);
+    int prunes = loop->keep_graph < 0 ? -1 : says(loop, state->str_prunes);
+    if (prunes < 0) {
+        return -1;
+    }
+    loop->kept = prunes ? PyObject_GetAttr(loop->task, state->str_kept) : Py_NewRef(Py_None);
+    return loop->kept == NULL ? -1 : 0;
 }
 
 /* run_backward(task, node, edges, grads) */

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ sockets = pytest.importorskip("dovetail_autograd.sockets", reason="autograd is n
 
 from dovetail_autograd.graph.accumulate import watch  # noqa: E402 - after what may be missing
 from dovetail_dispatcher import compiled_code  # noqa: E402
+from dovetail_kernel import backend  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(not compiled_code.is_in_force(), reason="it is switched off"),
@@ -356,3 +358,22 @@ def test_a_node_describes_its_own_results_among_many_shapes_and_dtypes() -> None
         for made in (leaf * 2, leaf + leaf):
             (metadata,) = made.grad_fn._input_metadata
             assert (metadata.shape, metadata.dtype) == (size, dtype)
+
+
+@pytest.mark.parametrize("name", ["side", "captures", "keep_graph", "prunes", "kept"])
+def test_an_interrupt_while_a_run_begins_comes_out_and_nothing_else_is_asked(name: str) -> None:
+    asked = []
+    answers = {"captures": None, "keep_graph": False, "prunes": True, "kept": set()}
+    answers["side"] = SimpleNamespace(backend=backend("cpu"))
+
+    class Task:
+        def __getattr__(self, each: str) -> Any:
+            asked.append(each)
+            if each == name:
+                raise KeyboardInterrupt(name)
+            return answers[each]
+
+    node = dovetail.ones(1, requires_grad=True).exp().grad_fn
+    with pytest.raises(KeyboardInterrupt, match=name):
+        core.run_backward(Task(), node, (), ())
+    assert asked[-1] == name
