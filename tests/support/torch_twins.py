@@ -106,9 +106,7 @@ def twin(value: Any, memories: dict[int, Any] | None = None) -> Any:
 def tensor_twin(tensor: Any, memories: dict[int, Any]) -> Any:
     """Return a tensor with the same values, strides and `requires_grad`, in memory as large."""
     if tensor.layout is torch.sparse_coo:
-        parts = [
-            tensor_twin(each.detach(), memories) for each in (tensor._indices(), tensor._values())
-        ]
+        parts = [tensor_twin(each, {}) for each in (tensor._indices(), tensor._values().detach())]
         return dovetail.sparse_coo_tensor(*parts, tuple(tensor.shape)).requires_grad_(
             tensor.requires_grad
         )
