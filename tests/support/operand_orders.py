@@ -16,8 +16,11 @@ import dovetail as dt
 from dovetail.testing import OpInfo, op_infos
 
 SHAPE = (2, 2, 1, 3)
-LAYOUTS = [(6, 3, 3, 1), (3, 6, 3, 1), (1, 2, 4, 4), (0, 3, 0, 1), (0, 1, 0, 2), (24, 12, 4, 2)]
-"""Three orders, two tensors that are expanded, and one with gaps."""
+LAYOUTS = [
+    *((6, 3, 3, 1), (3, 6, 3, 1), (1, 2, 4, 4)),
+    *((0, 3, 0, 1), (0, 1, 0, 2), (1, 0, 6, 2), (24, 12, 4, 2)),
+]
+"""Three orders, three tensors that are expanded, and one with gaps."""
 
 
 def orders(device: str) -> dict[str, list[object]]:

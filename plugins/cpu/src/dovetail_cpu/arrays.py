@@ -312,13 +312,19 @@ class CpuArrays(CpuRandom):
 
 
 def _in_order_of_two(ufunc: np.ufunc, turned: Callable[..., object]) -> Any:
-    """Return what calls a ufunc, or `turned` for a first array that is not in C order."""
+    """Return what calls a ufunc, or `turned` unless the result is in C order by what the first
+    array says, in all its dimensions, or all arrays.
+    """
 
     def compute(x: Any, *others: object) -> Any:
-        if x.__class__ is _ndarray and x.ndim > 1 and not x.flags.c_contiguous:
+        if x.__class__ is _ndarray:
             steps = [step for step in x.strides if step]
-            if steps != sorted({*steps}, reverse=True):
+            if not x.flags.c_contiguous and steps != sorted({*steps}, reverse=True):
                 return turned(x, *others)
+            ndim = x.ndim if len(steps) == x.ndim and 1 not in x.shape else -1
+            for each in others:
+                if each.__class__ is _ndarray and each.ndim > ndim and not each.flags.c_contiguous:
+                    return turned(x, *others)
         return ufunc(x, *others)
 
     return nameless(compute)

@@ -243,7 +243,7 @@ def _agree(arrays: Sequence[Any], capabilities: Capabilities) -> bool:
     if strides is None:  # the library knows no order
         return True
     is_one = all([each.strides == strides and each.shape == shape for each in arrays])
-    if is_one and len({*strides}) == len(strides):
+    if is_one and 0 not in strides and len({*strides}) == len(strides):
         return True
     return all([capabilities.is_contiguous(each) for each in arrays])
 
