@@ -56,19 +56,21 @@ class SparseAdam(Optimizer):
             raise ValueError(f"Invalid epsilon value: {eps}. It must be positive.")
         check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
-        kinds = {
-            "Sparse": "requires dense parameter tensors",
-            "Complex": "does not support complex parameters",
-        }
-        for kind, rule in kinds.items():
-            places = [
-                [number_of_group, place]
-                for number_of_group, group in enumerate(self.param_groups)
-                for place, each in enumerate(group["params"])
-                if (each.is_sparse if kind == "Sparse" else each.is_complex())
-            ]
-            if places:
-                raise ValueError(f"{kind} params at indices {places}: SparseAdam {rule}. Use Adam.")
+        given = [
+            ([number_of_group, place], each)
+            for number_of_group, group in enumerate(self.param_groups)
+            for place, each in enumerate(group["params"])
+        ]
+        if places := [place for place, each in given if each.is_sparse]:
+            raise ValueError(
+                f"Sparse params at indices {places}: SparseAdam requires dense parameter tensors. "
+                "Use Adam."
+            )
+        if places := [place for place, each in given if each.is_complex()]:
+            raise ValueError(
+                f"Complex params at indices {places}: SparseAdam does not support complex "
+                "parameters. Use Adam."
+            )
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         return self._step_groups(closure, self._step_group)
@@ -82,10 +84,9 @@ class SparseAdam(Optimizer):
             )
         for parameter in given:
             state, gradient = self.state[parameter], parameter.grad.coalesce()
-            if not state:
-                state["step"] = 0
-                state["exp_avg"] = aten.zeros_like(parameter)
-                state["exp_avg_sq"] = aten.zeros_like(parameter)
+            if not state:  # at once: an interrupt, or no memory, leaves all of it or none
+                means = {key: aten.zeros_like(parameter) for key in ("exp_avg", "exp_avg_sq")}
+                state.update(step=0, **means)
             state["step"] += 1
             values = -gradient._values() if group["maximize"] else gradient._values()
             if not values.numel():
