@@ -4,6 +4,7 @@
  * A mode may be asked for every attribute, so the dispatch state is read first: in a state that is
  * not quiet the Python function runs, as it does for subclasses and other arrays. */
 #include "entry.h"
+#include "sizes.h"
 #include "slots.h"
 
 quietness
@@ -22,38 +23,22 @@ is_quiet(const module_state *state)
     return value == 0 || value == state->quiet_state ? QUIET : NOT_QUIET;
 }
 
-static int
-is_shape_of(PyObject *size, PyArrayObject *array)
-{
-    if (!PyTuple_Check(size) || PyTuple_GET_SIZE(size) != PyArray_NDIM(array)) {
-        return 0;
-    }
-    for (int i = 0; i < PyArray_NDIM(array); i++) {
-        if (PyLong_AsSsize_t(PyTuple_GET_ITEM(size, i)) != PyArray_DIM(array, i)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 /* The Size, from those that were read last if it is among them: a list of RECENT_SIZES. */
 static PyObject *
 shape_of(const module_state *state, PyArrayObject *array)
 {
-    size_t at = (size_t)PyArray_NDIM(array);
-    for (int i = 0; i < PyArray_NDIM(array); i++) {
-        at = at * 31 + (size_t)PyArray_DIM(array, i);
-    }
-    at = (at ^ at >> 6) % RECENT_SIZES;
+    const int ndim = PyArray_NDIM(array);
+    const npy_intp *dims = PyArray_DIMS(array);
+    Py_ssize_t at = place_among(RECENT_SIZES, 0, ndim, dims);
     PyObject *recent = PyList_GET_ITEM(state->recent_sizes, at);
-    if (is_shape_of(recent, array)) {
+    if (is_tuple_of(recent, ndim, dims) == 1) {
         return Py_NewRef(recent);
     }
-    PyObject *sizes = PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array));
+    PyObject *sizes = PyArray_IntTupleFromIntp(ndim, dims);
     PyObject *known = sizes == NULL ? NULL : PyObject_GetItem(state->known_sizes, sizes);
     Py_XDECREF(sizes);
     if (known != NULL) {
-        PyList_SetItem(state->recent_sizes, (Py_ssize_t)at, Py_NewRef(known));
+        PyList_SetItem(state->recent_sizes, at, Py_NewRef(known));
     }
     return known;
 }

@@ -1,5 +1,6 @@
 /* Instructions that record: edges, nodes and what these save. */
 #include "route.h"
+#include "sizes.h"
 #include "slots.h"
 
 /* ---- edges ----------------------------------------------------------------------------------- */
@@ -360,17 +361,6 @@ do_node(const module_state *state, PyObject **registers, const instruction *in)
     return 0;
 }
 
-/* Whether a tuple is a shape. */
-static int
-is_shape(PyObject *sizes, int ndim, const npy_intp *dims)
-{
-    int is_same = PyTuple_GET_SIZE(sizes) == ndim;
-    for (int i = 0; is_same && i < ndim; i++) {
-        is_same = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes, i)) == dims[i];
-    }
-    return is_same;
-}
-
 /* (shape, dtype) of an array of NumPy's. Those of recent nodes are kept, since most nodes describe
  * what others do, and a graph then has two objects less for each. */
 static PyObject *
@@ -379,14 +369,10 @@ described_array(const module_state *state, PyArrayObject *array)
     const int ndim = PyArray_NDIM(array);
     const npy_intp *dims = PyArray_DIMS(array);
     PyObject *dtype = (PyObject *)PyArray_DESCR(array);
-    size_t place = (uintptr_t)dtype >> 4;
-    for (int i = 0; i < ndim; i++) {
-        place = place * 31 + (size_t)dims[i];
-    }
-    place %= DESCRIPTIONS;
+    Py_ssize_t place = place_among(DESCRIPTIONS, (uintptr_t)dtype >> 4, ndim, dims);
     PyObject *kept = PyList_GET_ITEM(state->descriptions, place);
     if (kept != Py_None && PyTuple_GET_ITEM(kept, 1) == dtype &&
-        is_shape(PyTuple_GET_ITEM(kept, 0), ndim, dims)) {
+        is_tuple_of(PyTuple_GET_ITEM(kept, 0), ndim, dims) == 1) {
         return Py_NewRef(kept);
     }
     PyObject *shape = PyArray_IntTupleFromIntp(ndim, dims);

@@ -25,17 +25,9 @@ fits(const module_state *state, PyObject *metadata, PyObject *grad)
     PyObject *shape = PyTuple_GET_ITEM(metadata, 0), *dtype = PyTuple_GET_ITEM(metadata, 1);
     if (LIKELY(PyArray_CheckExact(grad)) && PyTuple_Check(shape)) {
         PyArrayObject *array = (PyArrayObject *)grad;
-        int ndim = PyArray_NDIM(array);
-        if (dtype != (PyObject *)PyArray_DESCR(array) || PyTuple_GET_SIZE(shape) != ndim) {
-            return 0;
-        }
-        for (int i = 0; i < ndim; i++) {
-            Py_ssize_t size = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
-            if (size != PyArray_DIM(array, i)) {
-                return size == -1 && PyErr_Occurred() ? -1 : 0;
-            }
-        }
-        return 1;
+        return dtype == (PyObject *)PyArray_DESCR(array)
+                   ? is_tuple_of(shape, PyArray_NDIM(array), PyArray_DIMS(array))
+                   : 0;
     }
     PyObject *own_shape = PyObject_GetAttr(grad, state->str_shape);
     PyObject *own_dtype = own_shape == NULL ? NULL : PyObject_GetAttr(grad, state->str_dtype);

@@ -3,6 +3,7 @@
 #define DOVETAIL_BACKWARD_H
 
 #include "../core/native.h"
+#include "../core/sizes.h"
 #include "../core/slots.h"
 
 /* The nodes that are ready: a heap, the highest sequence number first. */

@@ -59,11 +59,7 @@ accumulate_in_python(const module_state *state, PyObject *leaf, PyObject *grad)
 static int
 has_strides(PyArrayObject *array, PyObject *strides)
 {
-    int ndim = PyArray_NDIM(array), same = PyTuple_GET_SIZE(strides) == ndim;
-    for (int i = 0; same && i < ndim; i++) {
-        same = PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, i)) == PyArray_STRIDE(array, i);
-    }
-    return same;
+    return is_tuple_of(strides, PyArray_NDIM(array), PyArray_STRIDES(array)) == 1;
 }
 
 /* The array that may become the gradient: a new reference; NULL if only a copy may. */
