@@ -61,11 +61,9 @@ class CudaMemory(NamespaceArrays):
         self, view: cupy.ndarray, rule: StrideRule, array: cupy.ndarray
     ) -> cupy.ndarray:
         """Return `view`, a new one of `array`, with PyTorch's strides for dimensions of size 1."""
-        if 1 in view.shape or not view.size:
-            strides = rule(array.shape, self.strides(array), view.shape)
-            if strides is not None and strides != self.strides(view):
-                in_bytes = tuple([stride * view.itemsize for stride in strides])
-                view._set_shape_and_strides(view.shape, in_bytes, True, True)
+        strides = self.ruled_strides(view, rule, array)
+        if strides is not None:
+            view._set_shape_and_strides(view.shape, strides, True, True)
         return view
 
     def as_strided(

@@ -13,7 +13,7 @@ from dovetail_kernel.devices import Placement, share_bytes
 from dovetail_kernel.types import COMPLEX
 from dovetail_kernel.typing import NativeDtype
 
-from ..kernel_support.geometry.memory_layout import contiguous_strides
+from ..kernel_support.geometry.memory_layout import StrideRule, contiguous_strides
 from ..typing import Array
 from .devices import ready_backend
 from .error_state import find_error_state
@@ -190,6 +190,17 @@ class CoreArrays(ArrayBackend):
             return contiguous_strides(array.shape)
         itemsize = array.dtype.itemsize
         return tuple([stride // itemsize for stride in strides])
+
+    def ruled_strides(self, view: Any, rule: StrideRule, array: Any) -> tuple[int, ...] | None:
+        """Return the strides, in bytes, that `rule` gives `view`, of `array`; None where it has
+        them, as every view of elements has without dimensions of size 1.
+        """
+        if 1 not in view.shape and view.size:
+            return None
+        strides = rule(array.shape, self.strides(array), view.shape)
+        if strides is None or strides == self.strides(view):
+            return None
+        return tuple([stride * view.itemsize for stride in strides])
 
     def is_contiguous(self, array: Any) -> bool:
         flags = getattr(array, "flags", None)

@@ -8,29 +8,9 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import infer_size
+from dovetail_aten.kernel_support.geometry.memory_layout import reshaped_strides
 from dovetail_dispatcher.table import Shortcut
 from dovetail_kernel import backend_of_signature, contiguous_format
-
-
-def can_view(shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]) -> bool:
-    """Return whether elements of `shape` and `strides` can be seen as `wanted` without copying."""
-    if 0 in shape:
-        return True
-    blocks: list[list[int]] = []
-    for size, stride in zip(shape, strides, strict=True):
-        if size == 1:
-            continue
-        if blocks and blocks[-1][1] == size * stride:
-            blocks[-1] = [blocks[-1][0] * size, stride]
-        else:
-            blocks.append([size, stride])
-    rest = [size for size in wanted if size != 1]
-    for size, _ in reversed(blocks):
-        while size > 1:
-            if not rest or size % rest[-1]:
-                return False
-            size //= rest.pop()
-    return not rest
 
 
 @Shortcut("aten::view", ("self", "shape"), is_contiguous=True)
@@ -40,6 +20,6 @@ def reshape(self: Any, shape: Sequence[int]) -> Any:
         return F.view_default(self, size=tuple(shape))
     own = tuple(self.shape)
     sizes = infer_size(shape, math.prod(own))
-    if can_view(own, self.stride(), sizes):
+    if reshaped_strides(own, self.stride(), sizes) is not None:
         return F.view_default(self, size=sizes)
     return F._unsafe_view(F.clone(self, memory_format=contiguous_format), sizes)

@@ -102,13 +102,8 @@ class CpuMemory(NamespaceArrays):
 
     def with_strides(self, view: Any, rule: StrideRule, array: Any) -> Any:
         """Return `view`, of `array`, with PyTorch's strides for dimensions of size 1."""
-        if 1 not in view.shape and view.size:
-            return view
-        strides = rule(array.shape, self.strides(array), view.shape)
-        if strides is None or strides == self.strides(view):
-            return view
-        in_bytes = [stride * view.itemsize for stride in strides]
-        return np.lib.stride_tricks.as_strided(view, strides=in_bytes)
+        strides = self.ruled_strides(view, rule, array)
+        return view if strides is None else np.lib.stride_tricks.as_strided(view, strides=strides)
 
     def memory_bounds(self, array: Any) -> tuple[int, int]:
         """Return the address where the memory of `array` begins, and the one behind its end."""
