@@ -318,10 +318,12 @@ def _in_order_of_two(ufunc: np.ufunc, turned: Callable[..., object]) -> Any:
 
     def compute(x: Any, *others: object) -> Any:
         if x.__class__ is _ndarray:
-            steps = [step for step in x.strides if step]
-            if not x.flags.c_contiguous and steps != sorted({*steps}, reverse=True):
-                return turned(x, *others)
-            ndim = x.ndim if len(steps) == x.ndim and 1 not in x.shape else -1
+            ndim = -1 if 1 in x.shape else x.ndim  # in which it says the order
+            if not x.flags.c_contiguous:
+                steps = [step for step in x.strides if step]
+                if steps != sorted({*steps}, reverse=True):
+                    return turned(x, *others)
+                ndim = ndim if len(steps) == x.ndim else -1
             for each in others:
                 if each.__class__ is _ndarray and each.ndim > ndim and not each.flags.c_contiguous:
                     return turned(x, *others)

@@ -52,8 +52,9 @@ from .array_calls import (
     promoted_operands,
 )
 
-_REFUSED_OUTS = ("shared_out", "partial_out", "other_out", "any_out")
-"""Words of `Operator.refuses` that are no dtypes."""
+_OF_MEMORY = ("shared_out", "partial_out")
+_REFUSED_OUTS = (*_OF_MEMORY, "other_out", "any_out")
+"""Words of `Operator.refuses` that are no dtypes; the first ones ask what `out` shares."""
 
 _ARRAY, _RETURNED, _RESULT = Value("array"), Value("returned"), Value("result")
 
@@ -325,11 +326,8 @@ def _writing_out(call: ArrayCall, promotion: Promotion) -> RoutePlan:
         steps.append(UnpackArrays(_RETURNED, arrays, several))
     steps += check_written(call, arrays)
     refused = tuple([word for word in call.op.refuses if word in _REFUSED_OUTS])
-    reads = (
-        ()
-        if refused in ((), ("other_out",), ("any_out",))
-        else tuple([a.value for a in call.facts.arrays])
-    )
+    asks_memory = any([word in _OF_MEMORY for word in refused])
+    reads = tuple([a.value for a in call.facts.arrays]) if asks_memory else ()
     write = WriteOut(tuple(call.facts.outs), arrays, refused, reads)
     steps += [write, *map(CountWrite, call.facts.outs)]
     results = tuple(call.facts.outs) if call.schema.returns else ()
