@@ -281,6 +281,7 @@ def measure(benchmark: Benchmark, rounds: int) -> dict[str, Any]:
         for name, run in sides if index % 2 else reversed(sides):
             if run is not None:
                 times[name].append(seconds_per_call(run, benchmark.calls) / benchmark.per * 1e6)
+    gc.unfreeze()
     row: dict[str, Any] = {"name": benchmark.name, "goal": benchmark.goal}
     row["dovetail"] = statistics.median(times["dovetail"])
     if theirs is not None:

@@ -87,6 +87,7 @@ def measure(
                 wait(PAUSE)
             spent = seconds(lib, row, runs[name], calls[name], clock)
             times[name].append(spent / row.per * 1e6)
+    gc.unfreeze()
     for name, values in times.items():
         made[name] = statistics.median(values)
     if len(libraries) == 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 from typing import Any
 
 import pytest
@@ -187,6 +188,17 @@ def test_what_cannot_be_made_again_is_refused(function: Any, error: Any, text: s
 
 
 WEIGHT = dovetail.ones(2, requires_grad=True)
+
+
+def test_frozen_tensors_are_constants() -> None:
+    constant = dovetail.tensor([1.0, 2.0])
+    gc.collect()
+    gc.freeze()
+    try:
+        traced = trace(lambda x: x * constant, dovetail.ones(2))
+    finally:
+        gc.unfreeze()
+    assert traced(dovetail.ones(2)).tolist() == [1.0, 2.0]
 
 
 def test_arguments_that_are_no_tensors_are_refused() -> None:

@@ -83,6 +83,7 @@ class Recorder(TorchFunctionMode):
         self.steps: list[Step] = []
         self._names: dict[int, str] = {}
         self._kept: list[Any] = []  # so that no tensor gets the identity of another
+        # The collector does not name what gc.freeze() set apart, then as little as later.
         self._known = {id(each): each for each in gc.get_objects() if _is_tensor(each)}
         self._objects = {name: each.get() for name, each in attributes.items()}
         self._held = {id(each): name for name, each in self._objects.items()}
@@ -109,7 +110,7 @@ class Recorder(TorchFunctionMode):
             name = self._names[key] = self._held[key]
             self.used[name] = self.attributes[name]
             return Place(name)
-        if key not in self._known:
+        if key not in self._known and any(each is tensor for each in gc.get_objects()):
             raise RuntimeError(
                 f"jit.trace: a tensor of shape {list(tensor.shape)} was made during the trace by "
                 "something that is not an operator, so that it would stay a constant. Make it by "
