@@ -130,6 +130,9 @@ parts_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObjec
     if (LIKELY(result != NULL) || PyErr_Occurred() != NULL) {
         return left(self->state, result);
     }
+    if (self->by_parts == apply_function) { /* which modes are not asked about, but what it calls */
+        return left(self->state, call_function(self, args, nargsf, names));
+    }
     return left(self->state, call_method(self, args, nargsf, names));
 }
 
@@ -259,6 +262,7 @@ become_by_parts(Entry *self, PyObject *description)
         {"leaf of subclass", SUBCLASS_OPERATORS, leaf_of_subclass},
         {"plain handler", HANDLER_FUNCTIONS, handle_as_plain},
         {"cast", CAST_PARTS, call_cast},
+        {"apply", APPLY_PARTS, apply_function},
     };
     PyObject *parts = PyList_GetSlice(description, 1, PyList_GET_SIZE(description));
     self->choose = parts == NULL ? NULL : PyList_AsTuple(parts);

@@ -148,6 +148,28 @@ enum {
 };
 parts_call call_cast;
 
+/* function.c. `Function.apply`, by its parts; NULL before anything was called. */
+enum {
+    APPLY_EDGE,        /* returns the edge of a tensor */
+    APPLY_LEAF_EDGE,   /* returns that of a leaf */
+    APPLY_WRAP,        /* called with node, output, inputs, and whether the call is recorded */
+    APPLY_COUNT,       /* returns the number of a node */
+    APPLY_NO_GRAD,     /* the dispatch state of `forward` */
+    APPLY_WRAPPED_BIT, /* of tensors of transforms */
+    APPLY_DIFFERENTIABLE, /* bits of the dtypes that gradients can have */
+    /* descriptors of slots of nodes: next_edges, sequence_nr, ... */
+    APPLY_EDGES, APPLY_NUMBER, APPLY_METADATA, APPLY_BACKEND, APPLY_HOOKS, APPLY_MADE, APPLY_PLACES,
+    APPLY_PARTS,
+};
+parts_call apply_function;
+
+/* nodes.c. (shape, dtype) of an array. */
+PyObject *described_array(const module_state *state, PyArrayObject *array);
+
+/* nodes.c. The edges of a tensor with a node, and of a leaf. */
+PyObject *edge_to_node(const module_state *state, PyObject *tensor, PyObject *node);
+PyObject *edge_to_leaf(const module_state *state, PyObject *tensor, PyObject *leaf_edge);
+
 /* accessors.c. The value; NULL without an exception for what the Python function has to say. */
 PyObject *read_attribute(
     const module_state *state, accessor which, PyObject *const *args, Py_ssize_t count);

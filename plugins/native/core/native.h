@@ -27,6 +27,8 @@
 #define STATE_NAMES(X) \
     X(PyObject, str___torch_function__) \
     X(PyObject, str__class_bits) \
+    X(PyObject, str__keep_saved) \
+    X(PyObject, str__plain_call) \
     X(PyObject, str__release_saved) \
     X(PyObject, str__taken_slots) \
     X(PyObject, str_accumulate_array) \
@@ -36,7 +38,9 @@
     X(PyObject, str_arrays) \
     X(PyObject, str_backend) \
     X(PyObject, str_captures) \
+    X(PyObject, str_dirty_tensors) \
     X(PyObject, str_dtype) \
+    X(PyObject, str_forward) \
     X(PyObject, str_func) \
     X(PyObject, str_grad) \
     X(PyObject, str_is_access) \
@@ -44,11 +48,13 @@
     X(PyObject, str_keep_graph) \
     X(PyObject, str_kept) \
     X(PyObject, str_ndim) \
+    X(PyObject, str_non_differentiable) \
     X(PyObject, str_popitem) \
     X(PyObject, str_post_accumulate) \
     X(PyObject, str_prunes) \
     X(PyObject, str_release) \
     X(PyObject, str_requires_grad) \
+    X(PyObject, str_setup_context) \
     X(PyObject, str_shape) \
     X(PyObject, str_side) \
     X(PyObject, str_value)

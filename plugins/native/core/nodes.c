@@ -1,11 +1,12 @@
 /* Instructions that record: edges, nodes and what these save. */
+#include "entry.h"
 #include "route.h"
 #include "sizes.h"
 #include "slots.h"
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static PyObject *
+PyObject *
 edge_to_node(const module_state *state, PyObject *tensor, PyObject *node)
 {
     PyObject *number = tensor_slot(state, tensor, state->tensor_output_nr);
@@ -13,7 +14,7 @@ edge_to_node(const module_state *state, PyObject *tensor, PyObject *node)
 }
 
 /* The edge to a leaf: (accumulator, 0, leaf). `leaf_edge` makes the accumulator. */
-static PyObject *
+PyObject *
 edge_to_leaf(const module_state *state, PyObject *tensor, PyObject *leaf_edge)
 {
     PyObject *meta = held_slot(state, tensor, state->tensor_meta);
@@ -363,7 +364,7 @@ do_node(const module_state *state, PyObject **registers, const instruction *in)
 
 /* (shape, dtype) of an array of NumPy's. Those of recent nodes are kept, since most nodes describe
  * what others do, and a graph then has two objects less for each. */
-static PyObject *
+PyObject *
 described_array(const module_state *state, PyArrayObject *array)
 {
     const int ndim = PyArray_NDIM(array);

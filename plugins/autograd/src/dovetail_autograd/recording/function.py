@@ -11,11 +11,14 @@ from contextvars import ContextVar
 from typing import Any, ClassVar, Final, NoReturn
 
 from dovetail_dispatcher import handle_torch_function
+from dovetail_dispatcher.compiled_code import load_compiled_code
+from dovetail_dispatcher.sockets import COMPILED_ENTRY
 from dovetail_kernel import TensorBase, set_state, state, warn_user
 from dovetail_kernel.signature import GRAD, NO_GRAD, VIEW, WRAPPED_BIT
 
 from ..graph.autograd_meta import gradient_edge, leaf_edge
 from ..graph.function_node import (
+    DIFFERENTIABLE,
     BackwardCFunction,
     FunctionCtx,
     _FunctionBase,
@@ -50,6 +53,7 @@ class FunctionMeta(type):
     _has_vjp: bool
     _is_special: bool
     _with_defaults: inspect.Signature | None
+    _plain_call: tuple[type[BackwardCFunction], bool] | None
     forward: Any
     setup_context: Any
     vjp: Any
@@ -68,6 +72,9 @@ class FunctionMeta(type):
         """Note which methods the class has, and those made of it: `apply` asks at every call."""
         cls._has_setup_context = _is_setup_context_defined(cls.setup_context)
         cls._with_defaults = _with_defaults(cls.forward) if cls._has_setup_context else None
+        cls._plain_call = (
+            (cls._backward_cls, cls._has_setup_context) if cls._with_defaults is None else None
+        )
         cls._has_vjp = cls.vjp is not no_backward
         cls._is_special = cls._has_vjp or cls.boxed_grads_call
         cls._backward_cls._clears_saved = cls.clear_saved_tensors_on_access
@@ -103,6 +110,20 @@ def _with_defaults(forward: Callable[..., object]) -> inspect.Signature | None:
         return None
     has_defaults = any([each.default is not each.empty for each in signature.parameters.values()])
     return signature if has_defaults else None
+
+
+def _compiled(text: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the compiled entry before `apply`; what it does not see through is the text's."""
+    nodes: Any = BackwardCFunction
+
+    def parts(_: object) -> list[Any]:
+        calls = (gradient_edge, leaf_edge, wrap_outputs, next_sequence_nr)
+        bits = (NO_GRAD, WRAPPED_BIT, DIFFERENTIABLE)
+        said = (nodes.next_edges, nodes.sequence_nr, nodes.input_metadata, nodes._array_backend)
+        return ["apply", *calls, *bits, *said, nodes._node_hooks, nodes._made, nodes._no_tensors]
+
+    load_compiled_code()
+    return COMPILED_ENTRY.plug(text, parts)
 
 
 class _SingleLevelFunction(_FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta):
@@ -182,6 +203,7 @@ class Function(_SingleLevelFunction):
         )
 
     @classmethod
+    @_compiled
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function and record it.
 
