@@ -15,7 +15,6 @@ core = pytest.importorskip("dovetail_native._core", reason="built without a C co
 dovetail = pytest.importorskip("dovetail", reason="the front end is not installed")
 
 from dovetail_aten import functions  # noqa: E402 - after what may be missing
-from dovetail_aten.calling.compiled_entries import described  # noqa: E402
 from dovetail_dispatcher.calls.entry_forms import EntryForm  # noqa: E402
 from dovetail_dispatcher.missing import MISSING  # noqa: E402
 
@@ -97,11 +96,10 @@ def without_addresses(seen: Any) -> Any:
 
 
 def drawn_arguments(
-    drawn: random.Random, entry: Any
+    drawn: random.Random, called: Any, form: Any
 ) -> tuple[list[Callable[[], Any]], dict[str, Callable[[], Any]]]:
     """Return what makes arguments and keywords for a call: most fit, one at times does not."""
-    form = described(entry.text)
-    parameters = list(inspect.signature(entry).parameters)
+    parameters = list(inspect.signature(called).parameters)
     if isinstance(form, EntryForm):
         required = [p for p in form.parameters if p.default is MISSING]
         args = [drawn.choice(FITTING.get(p.kind, ALL)) for p in required[: form.positional]]

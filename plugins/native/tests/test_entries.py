@@ -31,8 +31,9 @@ dovetail = pytest.importorskip("dovetail", reason="the front end is not installe
 from dovetail.library import Library  # noqa: E402 - after what may be missing
 from dovetail.overrides import TorchFunctionMode  # noqa: E402
 from dovetail_aten import functions  # noqa: E402
-from dovetail_aten.calling.compiled_entries import operator_behind  # noqa: E402
-from dovetail_dispatcher import compiled_code  # noqa: E402
+from dovetail_aten.calling.compiled_entries import described, operator_behind  # noqa: E402
+from dovetail_dispatcher import OpOverloadPacket, compiled_code  # noqa: E402
+from dovetail_dispatcher.calls import form_of  # noqa: E402
 from dovetail_dispatcher.table import registry  # noqa: E402
 
 from .entry_calls import ENTRIES, UNDEFINED, drawn_arguments, outcome, without_addresses  # noqa: E402
@@ -78,7 +79,7 @@ def test_calls_with_any_arguments_are_those_of_the_text(number: int) -> None:
     fitted = 0
     for _ in range(CALLS // 4):
         entry = ENTRIES[name := drawn.choice(names)]
-        chosen, named = drawn_arguments(drawn, entry)
+        chosen, named = drawn_arguments(drawn, entry, described(entry.text))
         seen = []
         for call in (entry.text, entry, entry):  # the last one finds the route of the first
             args = [make() for make in chosen]
@@ -89,6 +90,51 @@ def test_calls_with_any_arguments_are_those_of_the_text(number: int) -> None:
         assert seen[2] == seen[0], said
         fitted += "<class" not in seen[0][0]
     assert fitted > CALLS // 80
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_entries_of_packets_do_what_their_text_does() -> None:
+    drawn = random.Random(FIRST_CALL)
+    names = [n for n in dir(dovetail.ops.aten) if not any([part in n for part in UNDEFINED])]
+    fitted = 0
+    for _ in range(CALLS):
+        packet = getattr(dovetail.ops.aten, name := drawn.choice(names))
+        overload = drawn.choice(packet.op_overloads())
+        chosen, named = drawn_arguments(drawn, overload, form_of(overload._operator))
+        seen = []
+        for call in (OpOverloadPacket.__call__, type(packet).__call__, type(packet).__call__):
+            args = [make() for make in chosen]
+            kwargs = {key: make() for key, make in named.items()}
+            called = [packet, *args] if call is OpOverloadPacket.__call__ else args
+            seen.append(without_addresses(outcome(call, called, kwargs)[:1]))
+        said = name, [make() for make in chosen], {key: make() for key, make in named.items()}
+        assert seen[1] == seen[0], said
+        assert seen[2] == seen[0], said
+        fitted += "<class" not in seen[0][0]
+    assert fitted > CALLS // 80
+
+
+def test_packets_see_overloads_that_come_and_go() -> None:
+    first, second = Library("packets", "DEF"), Library("packets", "FRAGMENT")
+    first.define("pick(Tensor x, Tensor y) -> Tensor")
+    first.impl("pick", lambda x, y: x + 1, "CPU")
+    packet, x = dovetail.ops.packets.pick, dovetail.ones(1)
+    assert packet(x, x).tolist() == packet(x, x).tolist() == [2.0]
+    with pytest.raises(RuntimeError):
+        packet(x, 2)
+    second.define("pick.number(Tensor x, float y) -> Tensor")
+    second.impl("pick.number", lambda x, y: x + y, "CPU")
+    assert packet(x, 2).tolist() == packet(x, 2).tolist() == [3.0]
+    assert packet(x, x).tolist() == packet(x, y=x).tolist() == [2.0]
+    assert packet.number is dovetail.ops.packets.pick.number
+    second._destroy()
+    with pytest.raises(RuntimeError):
+        packet(x, 2)
+    with pytest.raises(AttributeError, match="number"):
+        packet.number  # noqa: B018
+    first._destroy()
+    with pytest.raises(RuntimeError, match="packets::pick"):
+        packet(x, x)
 
 
 def test_keywords_are_found_whether_interned_or_not() -> None:

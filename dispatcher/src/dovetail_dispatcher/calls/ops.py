@@ -11,7 +11,7 @@ from dovetail_kernel.errors import did_you_mean
 from dovetail_kernel.plugins import LIBRARIES
 
 from ..table import registry
-from .overloads import OpOverloadPacket, forget_overloads, packet_of
+from .overloads import OpOverloadPacket, packet_of
 
 
 class _OpNamespace(ModuleType):
@@ -81,8 +81,9 @@ def _load_library(namespace: str) -> None:
 
 
 def _forget_packet(qualified: str) -> None:
-    """Let the next look into a namespace find that the name is not defined any more."""
-    forget_overloads(qualified)
+    """Let the next look into a namespace find that a name is not defined any more."""
+    if registry.is_defined(qualified):
+        return
     namespace, _, name = qualified.partition("::")
     module = _namespaces.get(namespace)
     if module is not None:
@@ -93,7 +94,7 @@ def _forget_packet(qualified: str) -> None:
 
 _namespaces: Final[WeakValueDictionary[str, _OpNamespace]] = WeakValueDictionary()
 
-registry.undefined_observers.append(_forget_packet)
+registry.definition_observers.append(_forget_packet)
 
 
 class _Ops(ModuleType):

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import NoneType
-from typing import Any
 
-from dovetail_kernel import TensorBase
-
-from ..schema import bind
+from ..schema import Argument, bind
 from ..sockets import BASE_OPERATORS
 from ..table.operator import Operator
 from .entry_support import number_argument
 from .promotion.scalar_arguments import is_arithmetic, number_arguments
-from .templates.arguments import INT_LISTS
 
 
 def resolve_overload(
@@ -69,36 +64,41 @@ def _first_fitting(
     return None
 
 
-def decided_by_class(op: Operator, args: tuple[object, ...]) -> bool:
-    """Return whether every call with arguments of these `forms` fits `op`: nothing is cast, so no
-    value can matter.
+def candidate(
+    operators: list[Operator], args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> Operator | None:
+    """Return the first of `operators` that calls with arguments of these classes may fit: if one
+    does, the call takes it. None if the classes say that none fits.
     """
-    for argument, value in zip(op.schema.arguments, args, strict=False):
-        if isinstance(value, TensorBase):
-            if argument.real_type.schema_str not in ("Tensor", "Tensor?"):
-                return False
-        elif isinstance(value, list | tuple):
-            kind = argument.kind.removesuffix("?")
-            if kind not in INT_LISTS or any([item.__class__ is not int for item in value]):
-                return False
-        elif type(value) not in (int, float, bool, NoneType):
-            return False
-    return True
+    for op in operators:
+        if _may_fit(op, args, kwargs):
+            return op
+    return None
 
 
-def forms(args: tuple[object, ...]) -> tuple[Any, ...]:
-    """Return the classes of arguments; of lists and tuples, those of their items too."""
-    return tuple(
+def _may_fit(op: Operator, args: tuple[object, ...], kwargs: Mapping[str, object]) -> bool:
+    arguments = op.schema.arguments
+    if len(args) > sum([not each.kwarg_only for each in arguments]):
+        return False
+    given = {**{a.name: value for a, value in zip(arguments, args, strict=False)}, **kwargs}
+    known = {each.name for each in arguments}
+    if not given.keys() <= known or len(given) < len(args) + len(kwargs):
+        return False
+    return all(
         [
-            (type(each), *map(type, each)) if isinstance(each, list | tuple) else type(each)
-            for each in args
+            not _is_refused(op, each, given[each.name])
+            if each.name in given
+            else each.has_default_value()
+            for each in arguments
         ]
     )
 
 
-def refused_by_number(op: Operator, count: int) -> bool:
-    """Return whether `op` takes no call of `count` positional arguments and nothing else."""
-    arguments = op.schema.arguments
-    left_out = arguments[count:]
-    too_many = count > len(arguments) or any([each.kwarg_only for each in arguments[:count]])
-    return too_many or not all([each.has_default_value() for each in left_out])
+def _is_refused(op: Operator, argument: Argument, value: object) -> bool:
+    """Return whether no value of this class fits an argument, whatever the others are."""
+    kind = argument.real_type.schema_str
+    if isinstance(value, list | tuple):
+        return "[" not in kind
+    if type(value) in (int, float, bool, complex, str):
+        return kind in ("Tensor", "Tensor?") and not is_arithmetic(op)
+    return False

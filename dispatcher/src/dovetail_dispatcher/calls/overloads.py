@@ -4,15 +4,13 @@ are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from dovetail_kernel import DispatchKey, DispatchKeySet, state
+from dovetail_kernel import DispatchKey, DispatchKeySet
 from dovetail_kernel.errors import did_you_mean
-from dovetail_kernel.keys import is_used as overrides_are_used
-from dovetail_kernel.signature import NO_GRAD
 
 from ..interception.overrides import asked_first
 from ..schema import FunctionSchema, bind
@@ -22,7 +20,7 @@ from ..table.operator import Operator
 from ..table.tags import Tag
 from .entry_forms import EntryForm, form_of
 from .entry_support import make_entry, miss, redispatch_entry
-from .overload_resolution import decided_by_class, forms, refused_by_number, resolve_overload
+from .overload_resolution import candidate, resolve_overload
 from .python_signatures import LateSignature, OwnDocstring, signature_of
 
 
@@ -211,20 +209,13 @@ OVERLOAD_FACTORY.fill(_make_overload)
 class OpOverloadPacket:
     """All overloads of one name: ``ops.aten.add``. A call takes the first overload that its
     arguments fit.
+
+    The class of each is its own, as of an `OpOverload`, with an entry before `_call`.
     """
 
     def __init__(self, qualified_name: str) -> None:
         self._qualified_op_name = qualified_name
-        self._epoch = -1
-        self._only: OpOverload | None = None
-        self._entry: Callable[..., Any] | None = None
-        self._known: dict[tuple[Any, ...], Callable[..., Any]] = {}
-        self._found: dict[str, OpOverload] = {}
         self.__name__ = qualified_name.partition("::")[2]
-
-    @property
-    def __module__(self) -> str:  # type: ignore[override]
-        return f"dovetail.ops.{self._qualified_op_name.partition('::')[0]}"
 
     @property
     def _operators(self) -> list[Operator]:
@@ -237,7 +228,7 @@ class OpOverloadPacket:
     @property
     def op(self) -> Callable[..., Any]:
         """What a call runs."""
-        return self.__call__
+        return type(self).__call__
 
     @property
     def _schemas(self) -> dict[str, FunctionSchema]:
@@ -258,10 +249,6 @@ class OpOverloadPacket:
         return [*super().__dir__(), *self.overloads()]
 
     def __getattr__(self, name: str) -> Any:
-        if self._epoch == registry.epoch:
-            found = self._found.get(name)
-            if found is not None:
-                return found
         printed = self._qualified_op_name.replace("::", ".")
         if name == "__signature__":  # a property would be taken for that of the class
             return signature_of([*self._schemas.values()])
@@ -271,76 +258,36 @@ class OpOverloadPacket:
                 "op has no attribute "
                 f"{name}."
             )
-        if self._epoch != registry.epoch:
-            self._forget()
-        epoch = self._epoch
         wanted = "" if name == "default" else name
-        op = next(iter([each for each in self._operators if each.overload == wanted]), None)
-        if op is None:
-            with registry.lock:
-                op = next(iter([each for each in self._operators if each.overload == wanted]), None)
-        if op is None:
-            raise AttributeError(
-                f"The underlying op of '{printed}' has no overload name '{name}'."
-                f"{did_you_mean(name, self.overloads())} It has: "
-                f"{', '.join(self.overloads()) or 'none'}."
-            )
-        overload: OpOverload = op.handle
-        if epoch == registry.epoch == self._epoch:
-            self._found[name] = overload
-        return overload
+        with registry.lock:
+            op = next(iter([each for each in self._operators if each.overload == wanted]), None)
+            if op is not None:  # found there from now on, until `renew_packet`
+                self.__dict__[name] = op.handle
+                return op.handle
+        raise AttributeError(
+            f"The underlying op of '{printed}' has no overload name '{name}'."
+            f"{did_you_mean(name, self.overloads())} It has: "
+            f"{', '.join(self.overloads()) or 'none'}."
+        )
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if overrides_are_used() or state() & ~NO_GRAD:
-            found = asked_first(self, args, kwargs)
-            if found is not NotImplemented:
-                return found
-        if self._epoch != registry.epoch:
-            self._forget()
-        if not kwargs:
-            entry = self._entry or self._known.get(tuple(map(type, args)))
-            if entry is None:
-                entry = self._known.get(forms(args))
-            if entry is not None:
-                return entry(*args)
-        found = asked_first(self, args, kwargs)  # what is not a tensor may override functions, too
+        found = asked_first(self, args, kwargs)
         if found is not NotImplemented:
             return found
-        overload = self._only or self._resolve(args, kwargs)
+        operators = self._operators
+        chosen = (
+            operators[0]
+            if len(operators) == 1
+            else resolve_overload(self._qualified_op_name, operators, args, kwargs)
+        )
         if not kwargs:
-            return overload.op(*args)
+            return chosen.handle.op(*args)
         try:
-            return overload(*args, **kwargs)
+            return chosen.handle(*args, **kwargs)
         except TypeError:
             # Where an argument was given twice, this says so in PyTorch's words.
-            bind(overload._schema, args, kwargs)
+            bind(chosen.schema, args, kwargs)
             raise
-
-    def _forget(self) -> None:
-        """Look at the overloads anew: the table has changed."""
-        epoch = registry.epoch
-        operators = self._operators
-        self._only = operators[0].handle if len(operators) == 1 else None
-        self._entry = None if self._only is None else self._only.op
-        self._known = {}
-        self._found = {}
-        # Last: until then other threads look for themselves.
-        self._epoch = epoch
-
-    def _resolve(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> OpOverload:
-        """Return the overload for a call, and remember it if the classes of the arguments alone
-        decide.
-        """
-        operators = self._operators
-        chosen = resolve_overload(self._qualified_op_name, operators, args, kwargs)
-        overload: OpOverload = chosen.handle
-        if not kwargs and decided_by_class(chosen, args):
-            before, count = operators[: operators.index(chosen)], len(args)
-            if all([refused_by_number(each, count) for each in before]):
-                if len(self._known) >= _KEPT:
-                    self._known.clear()
-                self._known[forms(args)] = overload.op
-        return overload
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='{self._qualified_op_name.replace('::', '.')}')>"
@@ -370,9 +317,6 @@ def _docstring(packet: OpOverloadPacket) -> str:
 packet_class: Any = OpOverloadPacket
 packet_class.__doc__ = OwnDocstring(OpOverloadPacket.__doc__, _docstring)
 
-_KEPT: Final = 256
-"""So many forms of arguments are remembered for a name: lists may be of any length."""
-
 _packets: Final[WeakValueDictionary[str, OpOverloadPacket]] = WeakValueDictionary()
 
 
@@ -380,17 +324,64 @@ def packet_of(qualified: str) -> OpOverloadPacket:
     """Return the one packet of a name; late overloads show up in it."""
     packet = _packets.get(qualified)
     if packet is None:
-        packet = _packets.setdefault(qualified, OpOverloadPacket(qualified))
+        with registry.lock:
+            packet = _packets.get(qualified)
+            if packet is None:
+                packet = _packets[qualified] = _make_packet(qualified)
     return packet
 
 
-def forget_overloads(qualified: str) -> None:
-    """Let the packet of a name, if there is one, hold nothing of what was defined."""
-    packet = _packets.get(qualified)
-    if packet is not None:
-        packet._epoch, packet._only, packet._entry = -1, None, None
-        packet._known, packet._found = {}, {}
+def _make_packet(qualified: str) -> OpOverloadPacket:
+    names = {
+        "__doc__": vars(OpOverloadPacket)["__doc__"],
+        "__module__": f"dovetail.ops.{qualified.partition('::')[0]}",
+    }
+    packet: OpOverloadPacket = type("OpOverloadPacket", (OpOverloadPacket,), names)(qualified)
+    renew_packet(packet)
+    return packet
+
+
+def renew_packet(packet: OpOverloadPacket) -> None:
+    """Let a packet look at its overloads anew."""
+    own = [name for name, value in list(vars(packet).items()) if isinstance(value, OpOverload)]
+    for name in own:
+        del vars(packet)[name]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return OpOverloadPacket.__call__(packet, *args, **kwargs)
+
+    entry = COMPILED_ENTRY.plug(call, partial(_described_packet, packet, call))
+    type(packet).__call__ = staticmethod(entry)  # type: ignore[method-assign]
+
+
+def _described_packet(
+    packet: OpOverloadPacket, call: Callable[..., Any], entry: object
+) -> EntryForm | Callable[..., Any] | None:
+    """Return the form of the only overload, or what chooses an entry before that of one."""
+    operators = packet._operators
+    if len(operators) < 2:
+        return form_of(operators[0], overridden=packet) if operators else None
+
+    def choose(args: tuple[object, ...], kwargs: dict[str, object]) -> Callable[..., Any] | None:
+        op = candidate(operators, args, kwargs)
+        if op is None:
+            return None
+        if op not in entries:
+            entries[op] = COMPILED_ENTRY.plug(call, lambda _: form_of(op, overridden=packet))
+        return entries[op]
+
+    entries: dict[Operator, Callable[..., Any]] = {}
+    return choose
 
 
 def _defined(qualified: str) -> list[Operator]:
     return [op for op in list(registry.operators.get(qualified, {}).values()) if op.is_defined]
+
+
+def _renew(qualified: str) -> None:
+    packet = _packets.get(qualified)
+    if packet is not None:
+        renew_packet(packet)
+
+
+registry.definition_observers.append(_renew)

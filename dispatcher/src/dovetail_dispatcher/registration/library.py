@@ -35,7 +35,7 @@ def _leave(qualified: str) -> None:
         plugin_manager.mark_unused(LIBRARIES, namespace)
 
 
-registry.undefined_observers.append(_leave)
+registry.definition_observers.append(_leave)
 
 
 class Library:

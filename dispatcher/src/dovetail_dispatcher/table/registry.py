@@ -38,8 +38,8 @@ without_derivatives: Final[dict[str, str]] = {}
 epoch = 0
 """Counts changes; what was derived from the table outside it compares this number."""
 
-undefined_observers: Final[list[Callable[[str], None]]] = []
-"""Called, under the lock, with every name whose last definition was taken back."""
+definition_observers: Final[list[Callable[[str], None]]] = []
+"""Called, under the lock, with every name of which an overload was defined or taken back."""
 
 
 # -- looking up ------------------------------------------------------------------------------------
@@ -117,6 +117,12 @@ class changing:
 
     def __exit__(self, *_: object) -> None:
         count_change()
+
+
+def tell_observers(name: str) -> None:
+    """Tell the observers that the overloads of `name` are others."""
+    for observer in definition_observers:
+        observer(name)
 
 
 def count_change() -> None:

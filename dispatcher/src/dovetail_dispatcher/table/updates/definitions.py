@@ -141,6 +141,7 @@ class Definition(Change):
             registry.move_to_end(op)
             op.tags, op.kind, op.promotion = self._policies
             op.define(self._schema, self)
+        registry.tell_observers(op.name)
 
     def place_of(self, op: Operator) -> str:
         """Return ``file:line`` of the definition."""
@@ -164,7 +165,7 @@ class DefinitionTable(Change):
 
     def apply(self) -> None:
         """Define every operator of the table."""
-        defined = self._defined
+        defined, before = self._defined, set(registry.operators)
         for row in self._rows:
             text, kind, promotion, promote, refuses, half, tags, functional, file, line = row
             name, _, overload = text[: text.index("(")].partition(".")
@@ -186,6 +187,8 @@ class DefinitionTable(Change):
                 op.variant_of = registry.find_or_throw(*functional.split(".", 1))
                 op.variant_of.variants += (op,)
         registry.count_change()
+        for name in before & {op.name for op in defined}:
+            registry.tell_observers(name)
 
     def place_of(self, op: Operator) -> str:
         """Return ``file:line`` of the declaration of `op`."""
@@ -220,9 +223,7 @@ def _take_out_definition(op: Operator, definition: Definition | DefinitionTable)
                 op.uncover()
             else:
                 op.definition = None
-        if not registry.is_defined(op.name):
-            for observer in registry.undefined_observers:
-                observer(op.name)
+        registry.tell_observers(op.name)
     else:
         beneath = next(iter([each for each in op.covered if each.definition is definition]), None)
         if beneath is not None:
