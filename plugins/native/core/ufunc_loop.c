@@ -79,15 +79,15 @@ broadcast(geometry *g, PyArrayObject *const *arrays, int count)
     return 1;
 }
 
-/* Add an array as an operand; what is broadcast has stride 0. */
+/* Add an array as an operand; what is expanded has stride 0. */
 static void
 add_operand(geometry *g, PyArrayObject *array)
 {
     int missing = g->ndim - PyArray_NDIM(array);
     npy_intp *strides = g->strides[g->count];
     for (int axis = 0; axis < g->ndim; axis++) {
-        int is_broadcast = axis < missing || PyArray_DIM(array, axis - missing) == 1;
-        strides[axis] = is_broadcast ? 0 : PyArray_STRIDE(array, axis - missing);
+        int is_expanded = axis < missing || PyArray_DIM(array, axis - missing) != g->dims[axis];
+        strides[axis] = is_expanded ? 0 : PyArray_STRIDE(array, axis - missing);
     }
     g->data[g->count++] = PyArray_BYTES(array);
 }
@@ -110,7 +110,7 @@ enum { NO_ORDER, C_ORDER, FORTRAN_ORDER };
 
 /* The order of memory of the result, where that is simple: C order if no operand has an axis with a
  * smaller stride before one with a larger stride, Fortran's if all operands have them all that way
- * round. NO_ORDER: NumPy computes, since in rows of other lengths its loops round some functions
+ * round; of two equal strides, that of the longer axis is the larger one. NO_ORDER: NumPy computes, since in rows of other lengths its loops round some functions
  * otherwise, of operands that are turned (`turn_operands`). */
 static int
 result_order(const geometry *g)
@@ -125,8 +125,11 @@ result_order(const geometry *g)
             is_fortran &= strides[axis] > 0;
             for (int later = axis + 1; later < g->ndim; later++) {
                 if (strides[axis] && strides[later]) {
-                    is_c &= strides[axis] > strides[later];
-                    is_fortran &= strides[axis] < strides[later];
+                    int is_longer = g->dims[later] > g->dims[axis];
+                    int is_inner = strides[axis] < strides[later] ||
+                                   (strides[axis] == strides[later] && is_longer);
+                    is_c &= !is_inner;
+                    is_fortran &= is_inner;
                 }
             }
         }

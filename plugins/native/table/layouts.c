@@ -103,11 +103,17 @@ order_operands(PyArrayObject *const *arrays, int count, npy_intp *dims, int *ord
         int missing = ndim - PyArray_NDIM(arrays[i]);
         for (int axis = 0; axis < ndim; axis++) {
             npy_intp size = axis < missing ? 1 : PyArray_DIM(arrays[i], axis - missing);
-            strides[i][axis] = size == 1 ? 0 : PyArray_STRIDE(arrays[i], axis - missing);
+            strides[i][axis] = axis < missing ? 0 : PyArray_STRIDE(arrays[i], axis - missing);
             if (size != 1 && dims[axis] != 1 && size != dims[axis]) {
                 return -1;
             }
             dims[axis] = size == 1 ? dims[axis] : size;
+        }
+    }
+    for (int i = 0; i < count; i++) { /* an axis of one element counts unless it is expanded */
+        int missing = ndim - PyArray_NDIM(arrays[i]);
+        for (int axis = missing; axis < ndim; axis++) {
+            strides[i][axis] *= PyArray_DIM(arrays[i], axis - missing) == dims[axis];
         }
     }
     order_axes(ndim, dims, count, by_operand, inner_first);
@@ -153,22 +159,32 @@ view_in_order(PyArrayObject *array, int ndim, const int *order)
     return view;
 }
 
+/* Whether an array is in C order, and steps along all dimensions of its result with another. */
+static int
+says_c_order(PyArrayObject *array, PyArrayObject *other)
+{
+    int is_whole = PyArray_IS_C_CONTIGUOUS(array) && PyArray_NDIM(array) >= PyArray_NDIM(other);
+    for (int axis = 0; is_whole && axis < PyArray_NDIM(array); axis++) {
+        is_whole = PyArray_DIM(array, axis) != 1;
+    }
+    return is_whole;
+}
+
 int
 turn_operands(turned_operands *turned, PyObject *const *args)
 {
-    if (!PyArray_CheckExact(args[0]) || !PyArray_CheckExact(args[1]) ||
-        PyArray_IS_C_CONTIGUOUS((PyArrayObject *)args[0])) {
-        return 0; /* where the first one is in C order, NumPy's result is in order */
+    if (!PyArray_CheckExact(args[0]) || !PyArray_CheckExact(args[1])) {
+        return 0;
     }
     PyArrayObject *arrays[] = {(PyArrayObject *)args[0], (PyArrayObject *)args[1]};
-    npy_intp dims[NPY_MAXDIMS];
-    int is_c = 1;
-    turned->ndim = order_operands(arrays, 2, dims, turned->order);
-    for (int i = 0; i < turned->ndim; i++) {
-        is_c &= turned->order[i] == i;
+    int are_c = PyArray_IS_C_CONTIGUOUS(arrays[0]) && PyArray_IS_C_CONTIGUOUS(arrays[1]);
+    if ((are_c && PyArray_SAMESHAPE(arrays[0], arrays[1])) || says_c_order(arrays[0], arrays[1])) {
+        return 0; /* NumPy's result is in C order, too */
     }
-    if (is_c) {
-        return 0;
+    npy_intp dims[NPY_MAXDIMS];
+    turned->ndim = order_operands(arrays, 2, dims, turned->order);
+    if (turned->ndim < 0) {
+        return 0; /* NumPy raises */
     }
     for (int i = 0; i < 2; i++) {
         turned->args[i + 1] = view_in_order(arrays[i], turned->ndim, turned->order);

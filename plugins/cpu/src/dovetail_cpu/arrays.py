@@ -312,20 +312,19 @@ class CpuArrays(CpuRandom):
 
 
 def _in_order_of_two(ufunc: np.ufunc, turned: Callable[..., object]) -> Any:
-    """Return what calls a ufunc, or `turned` unless the result is in C order by what the first
-    array says, in all its dimensions, or all arrays.
+    """Return what calls a ufunc, or `turned` unless the result is in C order since all arrays are.
+    Where they have other shapes, dimensions of one element may say another order.
     """
 
-    def compute(x: Any, *others: object) -> Any:
+    def compute(x: Any, *others: Any) -> Any:
         if x.__class__ is _ndarray:
-            ndim = -1 if 1 in x.shape else x.ndim  # in which it says the order
             if not x.flags.c_contiguous:
-                steps = [step for step in x.strides if step]
-                if steps != sorted({*steps}, reverse=True):
-                    return turned(x, *others)
-                ndim = ndim if len(steps) == x.ndim else -1
+                return turned(x, *others)
             for each in others:
-                if each.__class__ is _ndarray and each.ndim > ndim and not each.flags.c_contiguous:
+                if each.__class__ is _ndarray and not (
+                    each.flags.c_contiguous
+                    and (each.shape == x.shape or not (1 in x.shape or 1 in each.shape))
+                ):
                     return turned(x, *others)
         return ufunc(x, *others)
 

@@ -236,14 +236,13 @@ def calls_of(
 
 
 def _decisive(tensors: Sequence[Operand]) -> tuple[Operand, ...]:
-    """Return the arguments of an elementwise call of which a result is in C order if they are: the
-    first of two, where array libraries and PyTorch agree, else all. None of them if one may be
-    missing.
+    """Return the arguments of an elementwise call: the result is in C order if they all are, and
+    of one shape. None of them if one may be missing.
     """
     given = [ArrayOf(each.value) if isinstance(each, CastArray) else each for each in tensors]
     if any([isinstance(each, ArrayOf) and each.kind != TENSOR for each in given]):
         return ()
-    return tuple(given[:1] if len(given) == 2 else given)
+    return tuple(given)
 
 
 def _all_arguments(

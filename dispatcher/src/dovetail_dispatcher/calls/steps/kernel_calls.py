@@ -54,7 +54,7 @@ class KernelCall(Record):
         What is called in place of the function for large arrays; None: nothing else is.
     ordered
         What is called in place of the function, unless compiled code stands for it, if arrays of
-        `decisive` are not in C order; None: nothing else is.
+        `decisive` have other shapes or are not in C order; None: nothing else is.
     quiet
         How floating-point warnings of the function are kept from the user; None: there are none.
     """
@@ -79,7 +79,10 @@ class KernelCall(Record):
             given.append(f"out={to.name(self.out)}.array")
         function = to.bind(self.role, COMPILED_KERNEL.plug(self.function))
         if self.ordered is not None:
-            tests = " and ".join([f"{each.text(to)}.flags.c_contiguous" for each in self.decisive])
+            arrays = [each.text(to) for each in self.decisive]
+            tests = " and ".join([f"{each}.flags.c_contiguous" for each in arrays])
+            if len(arrays) > 1:
+                tests = f"{' == '.join([f'{each}.shape' for each in arrays])} and {tests}"
             function = f"({function} if {tests} else {to.bind('in_order', self.ordered)})"
         if self.large is not None:
             function = self.large.text(to, function)

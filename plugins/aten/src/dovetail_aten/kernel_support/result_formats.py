@@ -245,13 +245,18 @@ def _agree(arrays: Sequence[Any], capabilities: Capabilities) -> bool:
     is_one = all([each.strides == strides and each.shape == shape for each in arrays])
     if is_one and 0 not in strides and len({*strides}) == len(strides):
         return True
-    return all([capabilities.is_contiguous(each) for each in arrays])
+    # Of other shapes, dimensions of one element may say another order.
+    is_plain = all([each.shape == shape for each in arrays]) or not any(
+        [1 in each.shape for each in arrays]
+    )
+    return is_plain and all([capabilities.is_contiguous(each) for each in arrays])
 
 
 def _order_of(arrays: Sequence[Any], capabilities: Capabilities) -> tuple[Any, tuple[int, ...]]:
     """Return the shape of an elementwise result, and its dimensions from the outermost one."""
     shape, strides = elementwise_layout([(x.shape, capabilities.strides(x)) for x in arrays])
-    return shape, tuple(sorted(range(len(shape)), key=lambda dim: -strides[dim]))
+    # A dimension of one element lies within another one that has the same stride.
+    return shape, tuple(sorted(range(len(shape)), key=lambda dim: (-strides[dim], shape[dim] == 1)))
 
 
 def laid_in_order(

@@ -61,7 +61,7 @@ def elementwise_layout(operands: Sequence[Geometry]) -> Geometry:
     row_major = contiguous_strides(shape)
     if all([sizes == shape and strides == row_major for sizes, strides in operands]):
         return shape, row_major
-    broadcast = [_broadcast_strides(*operand, len(shape)) for operand in operands]
+    broadcast = [_broadcast_strides(*operand, shape) for operand in operands]
     order = _memory_order(shape, broadcast)
     strides = [1] * len(shape)
     step = 1
@@ -105,9 +105,15 @@ def indexed_layout(source: Geometry, indices: Mapping[int, Geometry]) -> Geometr
     )
 
 
-def _broadcast_strides(shape: Sequence[int], strides: Sequence[int], ndim: int) -> list[int]:
-    own = [0 if size == 1 else stride for size, stride in zip(shape, strides, strict=True)]
-    return [0] * (ndim - len(own)) + own
+def _broadcast_strides(
+    sizes: Sequence[int], strides: Sequence[int], shape: Sequence[int]
+) -> list[int]:
+    """Return the strides of an operand in the dimensions of the result. Those of dimensions of one
+    element count, too, unless the dimension is expanded.
+    """
+    missing = len(shape) - len(sizes)
+    own = zip(sizes, strides, shape[missing:], strict=True)
+    return [0] * missing + [0 if size != wanted else stride for size, stride, wanted in own]
 
 
 def _memory_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:
