@@ -67,8 +67,7 @@ def test_a_kernel_for_several_devices_is_registered_for_all_or_none(types: tuple
         before = dict(operator._backend_fns)
         error_of(RuntimeError, lambda: operator.register_kernel(types, lambda x: x + 1))
         error_of(
-            RuntimeError,
-            lambda: dovetail.library.register_kernel("bad::g", types, lambda x: x + 1),
+            RuntimeError, lambda: dovetail.library.register_kernel("bad::g", types, lambda x: x + 1)
         )
         assert operator._backend_fns == before
     finally:

@@ -176,11 +176,7 @@ def variables_put_back(functions: tuple[Any, ...], names: dict[str, Any]) -> set
     return found
 
 
-NEEDED = {
-    "dovetail_cuda": "cupy",
-    "dovetail_dask": "dask",
-    "dovetail_mpi": "mpi4py",
-}
+NEEDED = {"dovetail_cuda": "cupy", "dovetail_dask": "dask", "dovetail_mpi": "mpi4py"}
 """What optional distributions need, by package; neither need be installed."""
 
 

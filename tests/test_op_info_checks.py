@@ -13,12 +13,7 @@ import numpy as np
 import pytest
 
 import dovetail as dt
-from dovetail.library import (
-    Library,
-    register_autograd,
-    register_fake,
-    register_vmap,
-)
+from dovetail.library import Library, register_autograd, register_fake, register_vmap
 from dovetail.testing import (
     ErrorInput,
     OpInfo,
@@ -182,11 +177,7 @@ def through_a_wrong_rule(library: Library) -> None:
 
 def autocast_to_half(library: Library) -> None:
     define(library)
-    library.impl(
-        "cube",
-        lambda x: (x * x * x).to(dt.float16),
-        "AutocastCPU",
-    )
+    library.impl("cube", lambda x: (x * x * x).to(dt.float16), "AutocastCPU")
 
 
 def gradient_from_inside(library: Library) -> None:

@@ -13,11 +13,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-from array_api_checks import (  # noqa: E402 - found by the path above
-    check_refusals,
-    check_signature,
-    check_values,
-)
+from array_api_checks import check_refusals, check_signature, check_values  # noqa: E402 - found by the path above
 from array_api_modules import MODULES  # noqa: E402
 
 PAGE = ROOT / "docs" / "array_api.md"

@@ -270,9 +270,7 @@ def plot(rows: list[Row], path: Path) -> None:
     for kind in rows[0].times:
         seen = [each for each in rows if kind in each.times]
         below.semilogy(
-            [each.minutes for each in seen],
-            [each.times[kind] * 1e6 for each in seen],
-            label=kind,
+            [each.minutes for each in seen], [each.times[kind] * 1e6 for each in seen], label=kind
         )
     above.set_ylim(0)
     above.legend()

@@ -68,13 +68,7 @@ RECORDED: dict[str, tuple[str, ...]] = {
         "x.narrow(0, 1, 3)",
         "x.detach()",
     ),
-    "indexing": (
-        "x[0]",
-        "x[1:3]",
-        "x[:, 0]",
-        "x[..., None]",
-        "x[0, 0]",
-    ),
+    "indexing": ("x[0]", "x[1:3]", "x[:, 0]", "x[..., None]", "x[0, 0]"),
     "places": (
         "x[i]",
         "x[m]",
@@ -84,11 +78,7 @@ RECORDED: dict[str, tuple[str, ...]] = {
         "x.index_add(0, i, y)",
         "x.scatter_add(1, p, y)",
     ),
-    "joining": (
-        "lib.cat([x, y])",
-        "lib.stack([x, y])",
-        "x.clone()",
-    ),
+    "joining": ("lib.cat([x, y])", "lib.stack([x, y])", "x.clone()"),
     "copies": (
         "x.t().contiguous()",
         "x.to(lib.float64)",
@@ -110,10 +100,7 @@ RECORDED: dict[str, tuple[str, ...]] = {
         "F.mse_loss(x, y)",
         "F.scaled_dot_product_attention(q, q, q)",
     ),
-    "searching": (
-        "x.sort()",
-        "x.topk(2)",
-    ),
+    "searching": ("x.sort()", "x.topk(2)"),
     "mathematics": (
         "lib.linalg.solve(x, y)",
         "lib.fft.fft(x)",
@@ -123,18 +110,8 @@ RECORDED: dict[str, tuple[str, ...]] = {
 }
 
 PLAIN: dict[str, tuple[str, ...]] = {
-    "pointwise": (
-        "x > y",
-        "m & m",
-        "i + 1",
-        "x.isnan()",
-        "lib.allclose(x, x)",
-    ),
-    "reductions": (
-        "x.argmax(-1)",
-        "m.any()",
-        "x.max()",
-    ),
+    "pointwise": ("x > y", "m & m", "i + 1", "x.isnan()", "lib.allclose(x, x)"),
+    "reductions": ("x.argmax(-1)", "m.any()", "x.max()"),
     "searching": (
         "x.argsort()",
         "m.nonzero()",

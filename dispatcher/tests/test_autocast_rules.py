@@ -162,11 +162,7 @@ def test_a_rule_casts_what_may_be_cast(seen: list[Any], tensor: Tensors) -> None
     with autocast("cpu"):
         result = ops.ac.f(x, [x, whole, double], y=x, n=2)
         ops.ac.f(tensor([1.0], "float16"))
-    assert seen == [
-        [float32],
-        [float16, float16, whole.dtype, float64, float16],
-        [float16],
-    ]
+    assert seen == [[float32], [float16, float16, whole.dtype, float64, float16], [float16]]
     assert result.dtype is float16 and result.array.tolist() == [1.0]
 
 

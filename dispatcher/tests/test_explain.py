@@ -8,14 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dovetail_dispatcher import (
-    Explanation,
-    FunctionExplanation,
-    Library,
-    custom_op,
-    explain,
-    ops,
-)
+from dovetail_dispatcher import Explanation, FunctionExplanation, Library, custom_op, explain, ops
 from dovetail_dispatcher.sockets import BASE_OPERATORS, BaseOperators
 from dovetail_kernel import AutoDispatchBelowAutograd, TensorBase
 
@@ -166,7 +159,7 @@ def test_a_composite_is_explained_by_what_it_calls_on_the_device_of_its_tensors(
     e = explain(ops.ee.eight, [tensor([1.0, 2.0])])
     assert [call.decision.operator for call in e.calls] == ["ee::four", "ee::double"]
     assert [call.decision.operator for call in e.calls[0].walk()] == [
-        *("ee::four", "ee::double", "ee::double"),
+        *("ee::four", "ee::double", "ee::double")
     ]
     double = e.calls[1]
     last = double.decision.chain[-1]

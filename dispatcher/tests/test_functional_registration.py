@@ -24,11 +24,7 @@ from dovetail_dispatcher import (
     register_torch_dispatch,
     register_vmap,
 )
-from dovetail_dispatcher._C import (
-    _dispatch_dump,
-    _dispatch_get_all_op_names,
-    _dispatch_has_kernel,
-)
+from dovetail_dispatcher._C import _dispatch_dump, _dispatch_get_all_op_names, _dispatch_has_kernel
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel import TensorBase, backend, wrap

@@ -10,15 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dovetail_dispatcher import (
-    CustomOpDef,
-    Library,
-    OpCheckError,
-    Tag,
-    get_ctx,
-    opcheck,
-    ops,
-)
+from dovetail_dispatcher import CustomOpDef, Library, OpCheckError, Tag, get_ctx, opcheck, ops
 from dovetail_kernel import TensorBase, backend, float64, share_storage, wrap
 
 Tensors = Callable[..., TensorBase]

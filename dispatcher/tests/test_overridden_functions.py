@@ -18,10 +18,7 @@ from dovetail_dispatcher._C import (
     _pop_torch_function_stack,
     _push_on_torch_function_stack,
 )
-from dovetail_dispatcher.interception.function_modes import (
-    BaseTorchFunctionMode,
-    TorchFunctionMode,
-)
+from dovetail_dispatcher.interception.function_modes import BaseTorchFunctionMode, TorchFunctionMode
 from dovetail_dispatcher.interception.intercepted_functions import (
     ask_arguments,
     is_overridable,

@@ -7,13 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail_dispatcher import _scoped_library, ops
-from dovetail_dispatcher.calls.plan import (
-    Around,
-    CallFunction,
-    RoutePlan,
-    Value,
-    argument_value,
-)
+from dovetail_dispatcher.calls.plan import Around, CallFunction, RoutePlan, Value, argument_value
 from dovetail_dispatcher.calls.plans.composition import Composition, call_keys, compose
 from dovetail_dispatcher.calls.printer import Printer, build, printed
 from dovetail_dispatcher.calls.steps.tensor_kernels import CheckTensor

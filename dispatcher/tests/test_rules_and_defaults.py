@@ -95,12 +95,7 @@ def test_a_rule_of_vmap_is_registered_for_an_operator_or_a_custom_one(
     ("schema", "rule", "error", "message"),
     [
         ("f(Tensor x) -> Tensor", 3, TypeError, "expected a function, but got int"),
-        (
-            "f(Tensor x) -> Tensor",
-            lambda x: x,
-            TypeError,
-            r"\(info, in_dims, x\), but .* takes",
-        ),
+        ("f(Tensor x) -> Tensor", lambda x: x, TypeError, r"\(info, in_dims, x\), but .* takes"),
         (
             "f(Tensor x, *, int k) -> Tensor",
             lambda info, in_dims, x: x,

@@ -52,7 +52,7 @@ def test_calls_are_recorded_with_those_inside(lib: Library, tensor: Tensors) -> 
     ops.tr.double(x)
     assert result.array.tolist() == [4.0, 8.0]
     assert names(trace) == [
-        *((0, "tr::four"), (1, "tr::double"), (1, "tr::double"), (0, "tr::double")),
+        *((0, "tr::four"), (1, "tr::double"), (1, "tr::double"), (0, "tr::double"))
     ]
     assert len(trace) == 4 and len(trace.spans) == 2 and not dispatch_state().traced
     last = trace.spans[1]
@@ -81,7 +81,7 @@ def test_calls_are_found_by_the_name_of_their_operator(lib: Library, tensor: Ten
         ops.tr.four(tensor([1.0]))
         ops.tr.over.load(tensor([1.0]))
     assert [len(trace.calls(each)) for each in ("tr::double", "tr::over", "tr::over.load")] == [
-        *(2, 1, 1),
+        *(2, 1, 1)
     ]
     assert len(trace.calls()) == 4 and trace.calls("tr::ouble") == []
 
@@ -228,7 +228,7 @@ def test_the_observer_of_an_outer_trace_sees_what_an_inner_one_records(
     with Trace(outer), Trace(Watch("inner", seen)):
         ops.tr.double(tensor([1.0]))
     assert [each[:2] for each in seen] == [
-        *(("outer", "opened"), ("inner", "opened"), ("inner", "closed"), ("outer", "closed")),
+        *(("outer", "opened"), ("inner", "opened"), ("inner", "closed"), ("outer", "closed"))
     ]
     for inside in (None, outer):
         seen.clear()

@@ -229,7 +229,7 @@ def test_every_tensor_on_the_memory_sees_a_write(lib: Library, tensor: Tensors) 
     two, other = ops.wr.rows(three, 2), ops.wr.rows(x, 1)
     ops.wr.put_(two, tensor([7.0, 8.0]))
     assert [each.array.tolist() for each in (x, three, two, other)] == [
-        *([7.0, 8.0, 3.0, 4.0], [7.0, 8.0, 3.0], [7.0, 8.0], [7.0]),
+        *([7.0, 8.0, 3.0, 4.0], [7.0, 8.0, 3.0], [7.0, 8.0], [7.0])
     ]
     ops.wr.put_(x, tensor([0.0]))
     assert [each.array.tolist() for each in (three, two, other)] == [[0.0] * 3, [0.0] * 2, [0.0]]

@@ -74,11 +74,7 @@ def test_attributes_cannot_be_written() -> None:
         (("cuda:01",), RuntimeError, "Invalid device string: 'cuda:01'"),
         (("cuda:1:2",), RuntimeError, "Invalid device string: 'cuda:1:2'"),
         (("cuda:2147483648",), RuntimeError, "Could not parse device index .2147483648. in"),
-        (
-            ("cuda:" + "9" * 5000,),
-            RuntimeError,
-            "Could not parse device index '999.*at most 2147",
-        ),
+        (("cuda:" + "9" * 5000,), RuntimeError, "Could not parse device index '999.*at most 2147"),
         (("cuda", 2**31), RuntimeError, "Device index must be at most 2147483647, got 2147483648"),
         (
             ("cuda:1", 1),

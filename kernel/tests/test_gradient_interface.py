@@ -59,10 +59,7 @@ SETTERS: dict[str, tuple[Callable[[Any], object], tuple[Any, ...]]] = {
     "_grad = None": (lambda x: setattr(x, "_grad", None), ("set_grad", None)),
     "del _grad": (lambda x: delattr(x, "_grad"), ("set_grad", None)),
     "grad_dtype": (lambda x: setattr(x, "grad_dtype", "d"), ("set_grad_dtype", "d")),
-    "_backward_hooks": (
-        lambda x: setattr(x, "_backward_hooks", {}),
-        ("set_backward_hooks", {}),
-    ),
+    "_backward_hooks": (lambda x: setattr(x, "_backward_hooks", {}), ("set_backward_hooks", {})),
 }
 
 
@@ -81,11 +78,7 @@ GETTERS: dict[str, tuple[Callable[[Any], object], str, tuple[Any, ...]]] = {
     "retains_grad": (lambda x: x.retains_grad, "retains_grad", ()),
     "_base": (lambda x: x._base, "base", ()),
     "_backward_hooks": (lambda x: x._backward_hooks, "backward_hooks", ()),
-    "post_accumulate": (
-        lambda x: x._post_accumulate_grad_hooks,
-        "post_accumulate_grad_hooks",
-        (),
-    ),
+    "post_accumulate": (lambda x: x._post_accumulate_grad_hooks, "post_accumulate_grad_hooks", ()),
     "register_hook": (lambda x: x.register_hook(hook), "register_hook", (hook,)),
     "register_post_accumulate_grad_hook": (
         lambda x: x.register_post_accumulate_grad_hook(hook),

@@ -616,10 +616,7 @@ def test_the_plugin_being_loaded_is_known_while_it_is(
 
 
 def test_the_number_of_kernels_is_asked_of_what_keeps_them(
-    install: Install,
-    manager: PluginManager,
-    table: NoKernelTable,
-    monkeypatch: pytest.MonkeyPatch,
+    install: Install, manager: PluginManager, table: NoKernelTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
     monkeypatch.setattr(table, "count_kernels", lambda entry: 7 * (entry.name == "vision"))

@@ -120,7 +120,7 @@ def test_frames_of_an_array_library_that_ours_calls_go_with_ours() -> None:
     assert "refuse" not in names and "call" not in names
     # One that the program calls itself stays.
     assert frames(lambda: ours.entry(lambda: strangers.call(numpy_module.refuse))) == [
-        *("<lambda>", "call", "refuse"),
+        *("<lambda>", "call", "refuse")
     ]
 
 
@@ -135,7 +135,7 @@ def test_an_interrupt_is_left_alone() -> None:
 def test_an_error_of_an_inner_entry_is_shortened_at_the_outer_one() -> None:
     assert frames(lambda: ours.entry(lambda: ours.entry(ours.refuse))) == ["<lambda>"]
     assert frames(lambda: ours.entry(lambda: ours.call(lambda: ours.entry(ours.refuse)))) == [
-        *("<lambda>", "<lambda>"),
+        *("<lambda>", "<lambda>")
     ]
 
 

@@ -58,8 +58,7 @@ class _TorchFinder(MetaPathFinder, Loader):
         if not _is_module(here):
             module, _, name = here.rpartition(".")
             raise ModuleNotFoundError(
-                f"No module named {fullname!r}: {absent_module(module, name)}",
-                name=fullname,
+                f"No module named {fullname!r}: {absent_module(module, name)}", name=fullname
             )
         return ModuleSpec(fullname, self, is_package=True)
 

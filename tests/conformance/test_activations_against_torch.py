@@ -34,7 +34,7 @@ PROGRAMS = Programs(
     {
         "the shape of prelu's gradients follows the incoming one": lambda lib: (
             lib.ops.aten._prelu_kernel_backward(lib.ones(2, 3), lib.ones(3), lib.ones(3))[1]
-        ),
+        )
     }
 )
 

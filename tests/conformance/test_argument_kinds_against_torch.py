@@ -89,7 +89,7 @@ MORE: dict[str, set[str]] = {
 
 LESS: dict[str, set[str]] = {
     # It is no place of a dimension, as True is none.
-    "a tensor of a bool": {"int[]", "int[1]", "int[1]?"},
+    "a tensor of a bool": {"int[]", "int[1]", "int[1]?"}
 }
 """What is taken there and not here."""
 

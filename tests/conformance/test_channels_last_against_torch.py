@@ -81,10 +81,7 @@ CALLS = {
         IMAGES,
         lambda lib, x: lib.nn.functional.pixel_shuffle(lib.cat([x] * 4, 1), 2),
     ),
-    "pixel unshuffle": (
-        IMAGES,
-        lambda lib, x: lib.nn.functional.pixel_unshuffle(x[..., :4], 2),
-    ),
+    "pixel unshuffle": (IMAGES, lambda lib, x: lib.nn.functional.pixel_unshuffle(x[..., :4], 2)),
     "channel shuffle": layer("channel_shuffle", groups=3),
     "joined": (IMAGES, lambda lib, x: lib.cat([x, x], 1)),
     "joined with another order": (IMAGES, lambda lib, x: lib.cat([x, x.contiguous()], 2)),

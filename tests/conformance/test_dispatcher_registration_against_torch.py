@@ -225,9 +225,7 @@ REFUSED: dict[str, list[Step]] = {
     "kind_unknown": [("NONE", "", lambda m, debug: None)],
     "key_of_def": [("DEF", "CPU", lambda m, debug: None)],
     "other_namespace": [kernel("CPU", "elsewhere::foo")],
-    "fallback_of_a_namespace": [
-        ("IMPL", "CPU", lambda m, debug: m.fallback_fallthrough()),
-    ],
+    "fallback_of_a_namespace": [("IMPL", "CPU", lambda m, debug: m.fallback_fallthrough())],
     "two_libraries": [("DEF", "", lambda m, debug: None), ("DEF", "", lambda m, debug: None)],
 }
 

@@ -94,11 +94,7 @@ HASHED: tuple[str, ...] = (
     *["L.tensor([1, 2, -7], dtype=L.int8)", "L.tensor([1.5, -0.0], dtype=L.bfloat16)"],
     *["L.arange(30).reshape(2, 3, 5)", "L.arange(30).reshape(2, 3, 5), 1", "L.tensor(5)"],
     *["L.arange(30).reshape(2, 3, 5), (0, -1)", "L.arange(30).reshape(2, 3, 5), 2, keepdim=True"],
-    *[
-        "L.arange(7.0), ()",
-        "L.zeros(0, 3), 1",
-        "L.zeros(0, 3), 1, keepdim=True",
-    ],
+    *["L.arange(7.0), ()", "L.zeros(0, 3), 1", "L.zeros(0, 3), 1, keepdim=True"],
     "L.arange(257, dtype=L.int32), 0",
 )
 

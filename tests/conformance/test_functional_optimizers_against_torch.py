@@ -132,15 +132,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "gradients that are scaled": (
         lambda t, f, p: f(
-            [p],
-            [p],
-            [p],
-            [p],
-            [],
-            [t.tensor(0.0)],
-            foreach=False,
-            grad_scale=t.tensor(2.0),
-            **ADAM,
+            [p], [p], [p], [p], [], [t.tensor(0.0)], foreach=False, grad_scale=t.tensor(2.0), **ADAM
         ),
         "Expected grad_scale and found_inf to be None",
     ),

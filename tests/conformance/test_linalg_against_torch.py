@@ -316,9 +316,7 @@ def test_shapes_and_dtypes_are_refused_in_pytorchs_words(name: str, case: str) -
         assert ours[1].startswith(theirs[1])
 
 
-OTHER_WORDS = {
-    ("lu_factor", "not square"): "PyTorch calls the kernel otherwise",
-}
+OTHER_WORDS = {("lu_factor", "not square"): "PyTorch calls the kernel otherwise"}
 
 
 def test_infos_are_lapacks_and_what_fails_is_not_silent() -> None:

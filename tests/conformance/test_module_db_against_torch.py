@@ -26,10 +26,7 @@ def test_modules_of_the_table_pass_the_checks_that_are_not_excepted() -> None:
     is_whole = len(every) <= CALLS
     samples = ALL if is_whole else SAMPLES
     wrong = unexpected(
-        drawn(every),
-        lambda name, check: run(name, check, samples),
-        exceptions(),
-        is_whole=is_whole,
+        drawn(every), lambda name, check: run(name, check, samples), exceptions(), is_whole=is_whole
     )
     assert not wrong, "\n".join(wrong)
 

@@ -49,15 +49,15 @@ ABSENT = {
         "chooses among kernels that are not here": (
             "activate_flash_attention_impl current_flash_attention_impl "
             "list_flash_attention_impls register_flash_attention_impl restore_flash_attention_impl"
-        ),
+        )
     },
     "nn.attention.flex_attention": {
-        "is of use to flex_attention only, which is refused": ("AuxOutput FlexKernelOptions"),
+        "is of use to flex_attention only, which is refused": ("AuxOutput FlexKernelOptions")
     },
     "nn.parallel": {
         "splits over several devices of a machine": (
             "DistributedDataParallelCPU parallel_apply replicate"
-        ),
+        )
     },
 }
 OTHER_SIGNATURES = {

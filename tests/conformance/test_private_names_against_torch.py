@@ -154,10 +154,7 @@ def test_containers_with_keys_and_named_tuples_in_c() -> None:
     results = []
     for lib in (torch, dovetail):
         tree = import_module(f"{lib.__name__}.utils._pytree")
-        with_keys = [
-            tree._list_flatten_with_keys([1, 2]),
-            tree._tuple_flatten_with_keys((1, 2)),
-        ]
+        with_keys = [tree._list_flatten_with_keys([1, 2]), tree._tuple_flatten_with_keys((1, 2))]
         results.append(
             (
                 [[(str(key), value) for key, value in items] for items, _ in with_keys],

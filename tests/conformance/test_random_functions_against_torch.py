@@ -150,10 +150,7 @@ def function_of(lib: Any, draft: Draft, seen: list[Any]) -> Any:
 
     body = {"forward": staticmethod(with_context), "backward": staticmethod(backward)}
     if draft.with_setup:
-        body |= {
-            "forward": staticmethod(forward),
-            "setup_context": staticmethod(set_up),
-        }
+        body |= {"forward": staticmethod(forward), "setup_context": staticmethod(set_up)}
     return type("Drawn", (lib.autograd.Function,), body)
 
 

@@ -370,10 +370,7 @@ def test_what_is_part_of_a_graph_is_not_swapped() -> None:
     import dovetail
 
     x, y = dovetail.ones(2, requires_grad=True), dovetail.zeros(2)
-    for other, words in (
-        (x * 2, "was computed"),
-        (dovetail.zeros(3)[1:], "is a view"),
-    ):
+    for other, words in ((x * 2, "was computed"), (dovetail.zeros(3)[1:], "is a view")):
         with pytest.raises(RuntimeError, match=words):
             dovetail.utils.swap_tensors(y, other)
     assert y.tolist() == [0.0, 0.0]

@@ -120,9 +120,7 @@ DELIBERATE: dict[str, tuple[list[str], str, str]] = {
         "raises RuntimeError",
     ),
     "undefined tensors": (
-        [
-            *(DEFINE, PLAIN, f"l0.impl('f', {NEW}, 'AutogradOther')", "S.call('f', ['none'])"),
-        ],
+        [*(DEFINE, PLAIN, f"l0.impl('f', {NEW}, 'AutogradOther')", "S.call('f', ['none'])")],
         "raises NotImplementedError",
         "float32 cpu [1.0, 1.0]",
     ),

@@ -295,9 +295,7 @@ def test_the_page_lists_exactly_what_differs() -> None:
 
 # -- distributions ---------------------------------------------------------------------------------
 
-UNEQUAL = {
-    "Wishart": "PyTorch takes samples for singular that are not, and draws them anew",
-}
+UNEQUAL = {"Wishart": "PyTorch takes samples for singular that are not, and draws them anew"}
 
 STREAMED_DISTRIBUTIONS = {
     "Bernoulli", "Categorical", "Exponential", "MixtureSameFamily", "Multinomial",

@@ -169,9 +169,7 @@ t.sparse.sampled_addmm(s.to_sparse_csr(), d[:2], d.t()).to_dense().pow(2).sum()
 
 
 @pytest.mark.parametrize("expression", GRADIENTS.replace("\n", "|").strip("|").split("|"))
-def test_gradients_of_values_and_of_the_dense_operand_are_those_of_pytorch(
-    expression: str,
-) -> None:
+def test_gradients_of_values_and_of_the_dense_operand_are_those_of_pytorch(expression: str) -> None:
     def gradients(lib: Any) -> list[Any]:
         i = lib.tensor([[0, 1, 1], [2, 0, 2]])
         v = lib.tensor([0.3, 0.4, 0.5], requires_grad=True)

@@ -601,17 +601,7 @@ def run(lib: Any, steps: list[tuple[Any, ...]]) -> list[Any]:
     for kind, a, b, r in steps:
         said.append(outcome(lambda kind=kind, a=a, b=b, r=r: step(kind, a, b, r)))
         assert in_bounds(tensors)
-        said.append(
-            [
-                (
-                    x.tolist(),
-                    tuple(x.shape),
-                    steps_of(x),
-                    x._version,
-                )
-                for x in tensors
-            ]
-        )
+        said.append([(x.tolist(), tuple(x.shape), steps_of(x), x._version) for x in tensors])
         said.append([x.untyped_storage().nbytes() for x in tensors])
         said.append(
             [

@@ -20,11 +20,7 @@ from hypothesis import strategies as st
 import dovetail
 
 Program = Callable[[Any], Any]
-NAMES = {
-    "__rdiv__": "__rtruediv__",
-    "eq": "__eq__",
-    "bitwise_not": "__invert__",
-}
+NAMES = {"__rdiv__": "__rtruediv__", "eq": "__eq__", "bitwise_not": "__invert__"}
 NAMES |= {
     "getitem": "__getitem__",
     "setitem": "__setitem__",

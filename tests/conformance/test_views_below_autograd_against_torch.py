@@ -38,10 +38,7 @@ def test_views_made_below_autograd_are_views() -> None:
 
 def custom(lib: Any, name: str) -> list[Any]:
     op = lib.library.custom_op(
-        f"viewsbelow::{name}",
-        lambda x: x[:1],
-        mutates_args=(),
-        schema="(Tensor(a) x) -> Tensor(a)",
+        f"viewsbelow::{name}", lambda x: x[:1], mutates_args=(), schema="(Tensor(a) x) -> Tensor(a)"
     )
     try:
         found: list[Any] = []

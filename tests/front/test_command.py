@@ -531,11 +531,7 @@ def test_graph_prints_a_tree_without_a_file(script: Path) -> None:
     assert [
         re.sub(r"^.*?#\d+ ", "", line).split()[0]
         for line in run("graph", f"{script}:loss").splitlines()[:3]
-    ] == [
-        "output",
-        "SumBackward0",
-        "MulBackward0",
-    ]
+    ] == ["output", "SumBackward0", "MulBackward0"]
 
 
 @pytest.mark.parametrize(

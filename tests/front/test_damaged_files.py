@@ -129,10 +129,7 @@ REFUSED = {
     ),
     "an 8-bit float": (plain({"a": ("F8_E4M3", [1], [0, 1])}, b"1"), "'F8_E4M3' of the array 'a'"),
     "bools that are none": (plain({"a": ("BOOL", [1], [0, 1])}, b"\x02"), "neither 0 nor 1"),
-    "a header in UTF-16": (
-        bytes([3, *bytes(7)]) + b"{}\0",
-        "its header is corrupt",
-    ),
+    "a header in UTF-16": (bytes([3, *bytes(7)]) + b"{}\0", "its header is corrupt"),
     "types that are no list": (
         edited(contents([1]), lambda d: d.update(types=5)),
         "should be a list, not '5'",

@@ -9,15 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from worker_datasets import (
-    Counted,
-    Drawn,
-    Failing,
-    Locks,
-    SlowFirst,
-    Structured,
-    as_they_are,
-)
+from worker_datasets import Counted, Drawn, Failing, Locks, SlowFirst, Structured, as_they_are
 
 import dovetail
 from dovetail.utils.data import DataLoader, TensorDataset

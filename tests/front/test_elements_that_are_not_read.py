@@ -27,11 +27,7 @@ CASES: dict[str, tuple[Any, Any, Callable[[Any], Any]]] = {
     "cholesky_solve, upper": (LOWER.T, BELOW, lambda x: dt.cholesky_solve(RIGHT, x, True)),
     "cholesky_inverse": (LOWER, ABOVE, dt.cholesky_inverse),
     "cholesky_inverse, upper": (LOWER.T, BELOW, lambda x: dt.cholesky_inverse(x, True)),
-    "solve_triangular": (
-        UPPER,
-        BELOW,
-        lambda x: dt.linalg.solve_triangular(x, RIGHT, upper=True),
-    ),
+    "solve_triangular": (UPPER, BELOW, lambda x: dt.linalg.solve_triangular(x, RIGHT, upper=True)),
     "solve_triangular with ones": (
         ABOVE + np.eye(3),
         np.tril(SQUARE),

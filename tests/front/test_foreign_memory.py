@@ -172,10 +172,7 @@ def test_negative_strides_are_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (
-            lambda x: x[1:9].view(dovetail.float32),
-            r"storage_offset\(\) must be divisible by 4",
-        ),
+        (lambda x: x[1:9].view(dovetail.float32), r"storage_offset\(\) must be divisible by 4"),
         (
             lambda x: x[:15].view(3, 5)[:, :4].view(dovetail.float32),
             r"self.stride\(0\) must be divisible by 4 .*, but got 5",

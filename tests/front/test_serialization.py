@@ -231,10 +231,7 @@ def test_a_missing_file_is_reported_as_such(tmp_path):
         (contents([dovetail.ones(3)])[:40], "it is truncated"),
         (contents([dovetail.ones(3)]) + b"x", "has more than the 12 bytes of data"),
         (edited(contents([1]), lambda d: d.pop("root")), "its description has no 'root'"),
-        (
-            edited(contents([1]), lambda d: d.update(root={"again": 5})),
-            "integers below 0, not '5'",
-        ),
+        (edited(contents([1]), lambda d: d.update(root={"again": 5})), "integers below 0, not '5'"),
         (
             edited(contents([1]), lambda d: d.update(root={"eval": "1"})),
             "'eval' is no kind of object",

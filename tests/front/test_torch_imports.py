@@ -95,10 +95,7 @@ def test_a_name_that_is_not_there_says_so_and_names_the_nearest(statement: str, 
 
 
 def test_a_module_that_is_not_there_says_so() -> None:
-    with (
-        dovetail.as_torch(),
-        pytest.raises(ModuleNotFoundError, match="not in Dovetail") as caught,
-    ):
+    with dovetail.as_torch(), pytest.raises(ModuleNotFoundError, match="not in Dovetail") as caught:
         import torch.export  # noqa: F401 - it is not there
     assert "No module named 'torch.export'" in str(caught.value)
     assert caught.value.name == "torch.export"

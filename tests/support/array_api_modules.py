@@ -6,17 +6,7 @@ from typing import Final
 
 import array_api_calls as c
 import array_api_shapes as s
-from array_api_calls import (
-    ALL,
-    BOOL,
-    COMPLEX,
-    FLOATS,
-    INEXACT,
-    INTEGERS,
-    NUMERIC,
-    REAL,
-    Calls,
-)
+from array_api_calls import ALL, BOOL, COMPLEX, FLOATS, INEXACT, INTEGERS, NUMERIC, REAL, Calls
 
 Entry = tuple[tuple[str, ...], Calls]
 
@@ -65,10 +55,7 @@ MODULES: Final[dict[str, dict[str, Entry]]] = {
         **each("bitwise_left_shift bitwise_right_shift", INTEGERS, c.shifted),
         **each("logical_and logical_or logical_xor", BOOL, c.of(BOOL)),
     },
-    "indexing": {
-        **each("take", ALL, s.taken),
-        **each("take_along_axis", ALL, s.taken_along),
-    },
+    "indexing": {**each("take", ALL, s.taken), **each("take_along_axis", ALL, s.taken_along)},
     "linear algebra": {
         **each("matmul", NUMERIC, s.matrices),
         **each("matrix_transpose", ALL, s.many_matrices),
@@ -108,10 +95,7 @@ MODULES: Final[dict[str, dict[str, Entry]]] = {
         **each("std var", FLOATS, c.spread),
         **each("cumulative_sum cumulative_prod", NUMERIC, c.cumulated),
     },
-    "utility": {
-        **each("all any", ALL, c.reduced),
-        **each("diff", NUMERIC, c.differences),
-    },
+    "utility": {**each("all any", ALL, c.reduced), **each("diff", NUMERIC, c.differences)},
     "linalg": {
         **each("linalg.cholesky", INEXACT, s.hermitian),
         **each("linalg.cross", NUMERIC, s.crossed),

@@ -55,11 +55,7 @@ REFUSALS_THAT_DIFFER = [
         "native_channel_shuffle has a derivative",
         ("gradient: PyTorch raises",),
         lambda each, found: each.base == "native_channel_shuffle",
-        call(
-            "native_channel_shuffle",
-            tensor([[[1.0], [2.0]]], grad=1),
-            2,
-        ),
+        call("native_channel_shuffle", tensor([[[1.0], [2.0]]], grad=1), 2),
     ),
     Allowance(
         "memory is not pinned: pin_memory is taken and has no effect, as on a PyTorch with an "

@@ -211,12 +211,7 @@ RESULTS_THAT_DIFFER = [
         "what a later write at the same index replaces has no gradient",
         ("gradient: value",),
         of("put_", "put", "scatter", "scatter_", "index_put", "index_put_"),
-        call(
-            "put_",
-            tensor([0.5, 0.25]),
-            tensor([1, 1], "int64"),
-            tensor([1.0, 2.0], grad=1),
-        ),
+        call("put_", tensor([0.5, 0.25]), tensor([1, 1], "int64"), tensor([1.0, 2.0], grad=1)),
     ),
     Allowance(
         "functions of integers are computed in the default dtype, whatever out= is",
@@ -317,10 +312,7 @@ RESULTS_THAT_DIFFER = [
         ("value", "shape"),
         lambda each, found: each.base in ("embedding_bag", "_embedding_bag"),
         call(
-            "embedding_bag",
-            tensor([[1.0], [2.0]]),
-            tensor([0, 1], "int64"),
-            tensor([0], "int64"),
+            "embedding_bag", tensor([[1.0], [2.0]]), tensor([0, 1], "int64"), tensor([0], "int64")
         ),
     ),
     Allowance(

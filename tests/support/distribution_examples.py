@@ -54,8 +54,7 @@ def _mixture(d: Any, p: Parameters) -> Any:
 
 def _mixture_of_vectors(d: Any, p: Parameters) -> Any:
     return d.MixtureSameFamily(
-        d.Categorical(logits=p.real(4)),
-        d.Independent(d.Normal(p.real(4, 2), p.positive(4, 2)), 1),
+        d.Categorical(logits=p.real(4)), d.Independent(d.Normal(p.real(4, 2), p.positive(4, 2)), 1)
     )
 
 

@@ -37,10 +37,7 @@ LEFT_OUT = {
     **dict.fromkeys(["to_sparse", "sparse.mm", "sparse.sampled_addmm"], "sparse layouts"),
     **dict.fromkeys(["torch._scaled_mm", "torch._scaled_mm_v2"], "needs 8-bit floats"),
     **dict.fromkeys(
-        [
-            "torch.ops.aten._flash_attention_forward",
-            "torch.ops.aten._efficient_attention_forward",
-        ],
+        ["torch.ops.aten._flash_attention_forward", "torch.ops.aten._efficient_attention_forward"],
         "CUDA alone",
     ),
 }

@@ -387,11 +387,7 @@ def disagreement(ours: Any, theirs: Any, program: Program, *, memory: bool = Tru
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         mine, other = run(ours, run_as), run(theirs, run_as)
-    comparison = Comparison(
-        "PyTorch",
-        closeness(program),
-        without=() if memory else _IN_MEMORY,
-    )
+    comparison = Comparison("PyTorch", closeness(program), without=() if memory else _IN_MEMORY)
     ends = [outcomes[-1][1][0] if outcomes[-1][1] else "" for outcomes in (mine, other)]
     if sorted(ends) == ["RuntimeError", MODIFIED]:
         # Which of two errors comes first depends on where the check is.

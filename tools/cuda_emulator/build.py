@@ -20,11 +20,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 CUPY = "14.2.0"
-WHEELS = (
-    f"cupy-cuda12x=={CUPY}",
-    "cuda-pathfinder",
-    "nvidia-cuda-runtime-cu12==12.9.*",
-)
+WHEELS = (f"cupy-cuda12x=={CUPY}", "cuda-pathfinder", "nvidia-cuda-runtime-cu12==12.9.*")
 REAL_NVRTC = ("nvidia-cuda-nvrtc-cu12==12.9.*",)
 TOOLS = ("Cython>=3.2,<3.3", "setuptools>=77")
 COMPILE_TIME = {

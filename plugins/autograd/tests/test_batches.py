@@ -71,9 +71,7 @@ def test_dimensions_are_given_in_containers() -> None:
         return {"product": mul(x, y), "both": [add(x, named["z"]), total(y)]}
 
     mapped = vmap(
-        function,
-        in_dims=((0, (None,)), {"z": 1}),
-        out_dims={"product": 1, "both": [0, None]},
+        function, in_dims=((0, (None,)), {"z": 1}), out_dims={"product": 1, "both": [0, None]}
     )
     found = mapped((real(ROWS), (real(SHARED),)), {"z": real(OTHERS.T)})
     close(found["product"], (ROWS * SHARED).T)

@@ -171,11 +171,7 @@ OPERATORS: dict[str, tuple[Any, Any, Any]] = {
     "product with a constant": (lambda x: mul(real(V), x), X * V, V * V),
     "difference": (lambda x: sub(exp(x), x), np.exp(X) - X, np.exp(X) * V - V),
     "sum": (total, X.sum(), V.sum()),
-    "sum of dimensions": (
-        lambda x: ops.aten.sum.dim_IntList(x, [0], True),
-        [X.sum()],
-        [V.sum()],
-    ),
+    "sum of dimensions": (lambda x: ops.aten.sum.dim_IntList(x, [0], True), [X.sum()], [V.sum()]),
     "copy": (clone, X, V),
     "element": (lambda x: select(x, 0, 1), X[1], V[1]),
     "elements": (lambda x: mul(*unbind(x)[:2]), X[0] * X[1], X[0] * V[1] + V[0] * X[1]),
@@ -186,11 +182,7 @@ OPERATORS: dict[str, tuple[Any, Any, Any]] = {
         np.outer(X, X),
         np.outer(X, V) + np.outer(V, X),
     ),
-    "strided": (
-        lambda x: ops.aten.as_strided.default(x, [2], [2], 0),
-        X[::2],
-        V[::2],
-    ),
+    "strided": (lambda x: ops.aten.as_strided.default(x, [2], [2], 0), X[::2], V[::2]),
 }
 
 
@@ -387,11 +379,7 @@ def test_a_backward_that_returns_none_gives_zeros(lib: Library) -> None:
 
 def test_operators_of_several_tensors_are_transposed(lib: Library) -> None:
     lib.define("both(Tensor[] xs, Tensor y) -> (Tensor, Tensor[])")
-    lib.impl(
-        "both",
-        lambda xs, y: (mul(xs[0], y), [mul(each, real(2.0)) for each in xs]),
-        "CPU",
-    )
+    lib.impl("both", lambda xs, y: (mul(xs[0], y), [mul(each, real(2.0)) for each in xs]), "CPU")
 
     def backward(ctx: Any, of_product: Any, of_list: Any) -> Any:
         first, _, y = ctx.saved_tensors

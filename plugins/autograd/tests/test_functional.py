@@ -87,11 +87,7 @@ def test_products_with_the_hessian(function: Any) -> None:
 # -- whole matrices --------------------------------------------------------------------------------
 
 
-FORMS = [
-    {"vectorize": False},
-    {"vectorize": True},
-    {"vectorize": True, "strategy": "forward-mode"},
-]
+FORMS = [{"vectorize": False}, {"vectorize": True}, {"vectorize": True, "strategy": "forward-mode"}]
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)

@@ -42,8 +42,7 @@ EXPECTED = (SEED @ WEIGHT, SEED.T @ X, SEED.sum(0))
 
 
 @pytest.mark.parametrize(
-    "needs",
-    [(True, True, True), (False, True, True), (True, True, False), (False, True, False)],
+    "needs", [(True, True, True), (False, True, True), (True, True, False), (False, True, False)]
 )
 @pytest.mark.parametrize("split", [False, True])
 def test_a_layer_has_its_gradients_fused_and_split(needs: Any, split: bool) -> None:

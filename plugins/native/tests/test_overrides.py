@@ -16,10 +16,7 @@ import pytest
 core = pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
 dovetail = pytest.importorskip("dovetail", reason="the front end is not installed")
 
-from dovetail.overrides import (  # noqa: E402 - after what may be missing
-    TorchFunctionMode,
-    redispatch_function,
-)
+from dovetail.overrides import TorchFunctionMode, redispatch_function  # noqa: E402 - after what may be missing
 from dovetail_dispatcher import compiled_code  # noqa: E402
 
 from .entry_calls import ENTRIES, UNDEFINED, drawn_arguments, without_addresses  # noqa: E402

@@ -225,10 +225,7 @@ def test_extrema_along_an_axis_with_their_indices(name, dtype, layout):
             for keepdim in (False, True):
                 found, expected = (
                     each if isinstance(each, tuple) else (each,)
-                    for each in (
-                        compiled(x, axis, keepdim),
-                        compiled.__wrapped__(x, axis, keepdim),
-                    )
+                    for each in (compiled(x, axis, keepdim), compiled.__wrapped__(x, axis, keepdim))
                 )
                 for one, other in zip(found, expected, strict=True):
                     assert (one.dtype, one.shape) == (other.dtype, other.shape)

@@ -164,10 +164,7 @@ _register(Pareto, Gamma, _gamma, lambda p, q: p.alpha <= 1)
 _register(Pareto, Normal, _normal, lambda p, q: p.alpha <= 2)
 _register(Uniform, Beta, _beta, lambda p, q: (p.low < 0) | (p.high > 1))
 _register(
-    Uniform,
-    ContinuousBernoulli,
-    _continuous_bernoulli,
-    lambda p, q: (p.low < 0) | (p.high > 1),
+    Uniform, ContinuousBernoulli, _continuous_bernoulli, lambda p, q: (p.low < 0) | (p.high > 1)
 )
 _register(Uniform, Exponential, _exponential, lambda p, q: p.low < 0)
 _register(Uniform, Gamma, _gamma, lambda p, q: p.low < 0)

@@ -24,10 +24,7 @@ class Uniform(Distribution):
     @property
     def arg_constraints(self) -> dict[str, Any]:
         """Constraints of the parameters: `low` is less than `high`."""
-        return {
-            "low": constraints.less_than(self.high),
-            "high": constraints.greater_than(self.low),
-        }
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     def __init__(self, low: object, high: object, validate_args: bool | None = None) -> None:
         self._set(validate_args, low=low, high=high)

@@ -14,11 +14,7 @@ from dovetail_kernel import float16, float32, float64, int32
 
 @overridable
 def fake_quantize_per_tensor_affine(
-    input: Tensor,
-    scale: float | Tensor,
-    zero_point: int | Tensor,
-    quant_min: int,
-    quant_max: int,
+    input: Tensor, scale: float | Tensor, zero_point: int | Tensor, quant_min: int, quant_max: int
 ) -> Tensor:
     """Round elements to the values of a quantized tensor.
 

@@ -16,7 +16,7 @@ _LINEAR = {
         "conv_transpose2d",
         "conv_transpose3d",
         "sigmoid",
-    ),
+    )
 }
 
 

@@ -87,11 +87,7 @@ def table_of(
     if flops:
         name, unit = _flops_unit(max([event.flops for event in rows], default=0))
         columns.append(
-            (
-                f"Total {name}",
-                _NUMBER_WIDTH,
-                lambda e: f"{e.flops / unit:.3f}" if e.flops else "--",
-            )
+            (f"Total {name}", _NUMBER_WIDTH, lambda e: f"{e.flops / unit:.3f}" if e.flops else "--")
         )
     line = _SPACING.join(["-" * width for _, width, _ in columns]) + _SPACING
     lines = [line, _row([(name, width) for name, width, _ in columns]), line]

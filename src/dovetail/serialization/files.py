@@ -19,14 +19,7 @@ from dovetail_kernel import printable, warn_user
 
 from .._files import write_file, write_pieces
 from .byte_sources import ByteSource, MappedSource
-from .checked_json import (
-    FormatError,
-    checked_dict,
-    checked_list,
-    checked_text,
-    parse_json,
-    shown,
-)
+from .checked_json import FormatError, checked_dict, checked_list, checked_text, parse_json, shown
 from .element_bytes import line_of_bytes, line_of_mapped
 from .pickled_objects import pickle_objects, unpickle_objects
 from .placement import MapLocation, Placement

@@ -196,9 +196,7 @@ def _values(self: CoordinateTensor) -> Tensor:
 
 
 @handles(
-    *(_tensor.indices, _tensor.coalesce, _tensor.is_coalesced),
-    compressed=True,
-    coordinates=False,
+    *(_tensor.indices, _tensor.coalesce, _tensor.is_coalesced), compressed=True, coordinates=False
 )
 def _not_coordinates(self: CoordinateTensor) -> Any:
     raise RuntimeError(

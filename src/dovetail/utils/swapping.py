@@ -65,10 +65,4 @@ def _bound(tensor: Tensor) -> str | None:
 
 def _parts(tensor: Tensor) -> tuple[Any, ...]:
     gradient = tensor.grad
-    return (
-        type(tensor),
-        tensor.detach(),
-        tensor.requires_grad,
-        gradient,
-        dict(tensor.__dict__),
-    )
+    return (type(tensor), tensor.detach(), tensor.requires_grad, gradient, dict(tensor.__dict__))

@@ -255,6 +255,4 @@ def _subclasses(lib: Any) -> dict[str, Piece]:
     def captured(a: Any) -> Any:
         return Wrapper(lib.full(tuple(a.shape), 1.5, dtype=lib.float64))
 
-    return {
-        "captured wrapper": lambda a, b: [a * captured(a) + b],
-    }
+    return {"captured wrapper": lambda a, b: [a * captured(a) + b]}

@@ -47,10 +47,7 @@ TARGETS: dict[str, Target] = {
         lambda lib, x: x.reshape(-1).clone(),
         lambda base, x: base.view(tuple(x.shape)),
     ),
-    "an expanded view": (
-        lambda lib, x: x.clone().expand(1, *x.shape),
-        lambda base, x: base[0],
-    ),
+    "an expanded view": (lambda lib, x: x.clone().expand(1, *x.shape), lambda base, x: base[0]),
 }
 
 

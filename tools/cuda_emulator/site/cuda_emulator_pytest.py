@@ -15,12 +15,7 @@ from cuda_emulator import STRICT
 from cuda_emulator_host import refusals
 
 _SECONDS = 120
-_KERNEL_ERRORS = (
-    "CUDARuntimeError",
-    "CUDADriverError",
-    "CompileException",
-    "NVRTCError",
-)
+_KERNEL_ERRORS = ("CUDARuntimeError", "CUDADriverError", "CompileException", "NVRTCError")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -28,11 +28,7 @@ _FALLTHROUGH_KEYS = (
     *("AutocastCPU", "AutocastMTIA", "AutocastMAIA", "AutocastXPU", "AutocastMPS", "AutocastCUDA"),
 )
 _REFUSED_KEYS = (
-    *(
-        "Meta",
-        "Functionalize",
-        "FuncTorchDynamicLayerBackMode",
-    ),
+    *("Meta", "Functionalize", "FuncTorchDynamicLayerBackMode"),
     *("FuncTorchBatched", "FuncTorchGradWrapper", "Tracer", "FuncTorchDynamicLayerFrontMode"),
     *("Batched", "BatchedNestedTensor", "PreDispatch", "PythonDispatcher"),
 )

@@ -17,12 +17,7 @@ from dovetail_kernel import (
 )
 from dovetail_kernel.devices import PlanFacts
 
-from ..calls.plans.composition import (
-    Composition,
-    argument_keys,
-    call_keys,
-    fused_plan,
-)
+from ..calls.plans.composition import Composition, argument_keys, call_keys, fused_plan
 from ..calls.plans.conditions import condition_of, conditioned_kernels
 from ..calls.promotion.key_dtypes import static_dtype
 from ..sockets import COMPILED_KERNEL

@@ -74,9 +74,5 @@ def _find_interceptable(cls: type) -> Iterator[tuple[str, Any]]:
 
 def accesses(attribute: property) -> dict[str, FunctionType]:
     """Return the functions of a property by the name of the method that calls them."""
-    functions = {
-        "__get__": attribute.fget,
-        "__set__": attribute.fset,
-        "__delete__": attribute.fdel,
-    }
+    functions = {"__get__": attribute.fget, "__set__": attribute.fset, "__delete__": attribute.fdel}
     return {name: each for name, each in functions.items() if isinstance(each, FunctionType)}

@@ -85,10 +85,7 @@ def _snake_kernel() -> Any:
     import cupy
 
     return cupy.ElementwiseKernel(
-        "T x, T a",
-        "T y",
-        "T s = sin(a * x); y = x + s * s / a",
-        "dovetail_activations_snake",
+        "T x, T a", "T y", "T s = sin(a * x); y = x + s * s / a", "dovetail_activations_snake"
     )
 
 

@@ -15,16 +15,7 @@ from ..errors import PluginError, forget_distributions, printable
 from ..fork_locks import call_in_child, held_over_fork
 from ..gc_pause import collection_paused
 from ..sockets import DEVICE_TYPES, KERNEL_TABLE, KernelTable, Socket
-from .entries import (
-    BACKENDS,
-    GROUPS,
-    KERNELS,
-    LIBRARIES,
-    MODULES,
-    TRANSFORMS,
-    PluginEntry,
-    blocked,
-)
+from .entries import BACKENDS, GROUPS, KERNELS, LIBRARIES, MODULES, TRANSFORMS, PluginEntry, blocked
 from .hookspecs import BackendSpec
 from .installed_plugins import InstalledPlugins, same_distribution
 from .loading_threads import LoadingThreads

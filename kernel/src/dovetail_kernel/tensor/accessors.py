@@ -40,9 +40,5 @@ def compile_accessors(compiled: CompiledAccessor) -> None:
         else:
             made = compiled(name, own)
         setattr(TensorBase, name, made)
-    for owner, name in (
-        (Size, "__getitem__"),
-        (StateGuard, "__enter__"),
-        (StateGuard, "__exit__"),
-    ):
+    for owner, name in ((Size, "__getitem__"), (StateGuard, "__enter__"), (StateGuard, "__exit__")):
         setattr(owner, name, compiled(name, owner.__dict__[name]))

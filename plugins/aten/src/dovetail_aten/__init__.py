@@ -46,12 +46,7 @@ from .tensor.creation.like_factories import (
     zeros_like,
 )
 from .tensor.creation.normal import normal  # type: ignore[no-redef]
-from .tensor.creation.random_factories import (  # type: ignore[no-redef]
-    rand,
-    randint,
-    randn,
-    randperm,
-)
+from .tensor.creation.random_factories import rand, randint, randn, randperm  # type: ignore[no-redef]
 from .tensor.creation.strided_factories import empty_permuted, from_file, frombuffer, logspace
 from .tensor.creation.windows import (
     bartlett_window,

@@ -38,12 +38,7 @@ from dovetail_aten.families.shapes.kernels import Shapes
 from dovetail_aten.families.softmax.kernels import Softmax
 from dovetail_aten.families.views.kernels.memory_views import MemoryViews
 from dovetail_aten.families.views.kernels.views import Views
-from dovetail_aten.kernel_support import (
-    FAMILIES,
-    Family,
-    KernelTable,
-    family_class,
-)
+from dovetail_aten.kernel_support import FAMILIES, Family, KernelTable, family_class
 from dovetail_aten.kernel_support.family import helper, operator, widened
 from dovetail_aten.kernel_support.loss_reductions import MEAN, SUM
 from dovetail_aten.kernel_support.namespace_functions import define_namespace_functions

@@ -74,11 +74,7 @@ def test_variants_have_the_policies_of_their_operator(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "public"),
-    [
-        ("", ["sine"]),
-        ("  public: inplace\n", ["sine", "sine_"]),
-        ("  public: false\n", []),
-    ],
+    [("", ["sine"]), ("  public: inplace\n", ["sine", "sine_"]), ("  public: false\n", [])],
 )
 def test_an_in_place_variant_is_a_method_unless_it_is_declared_public(
     tmp_path: Path, line: str, public: list[str]
@@ -89,8 +85,7 @@ def test_an_in_place_variant_is_a_method_unless_it_is_declared_public(
 
 def test_a_policy_of_autocast_is_for_every_device_unless_one_is_named(tmp_path: Path) -> None:
     everywhere, on_cuda = read(
-        tmp_path,
-        SINE + "  autocast: fp32\n" + TOTAL + "  autocast: {cuda: promote}\n",
+        tmp_path, SINE + "  autocast: fp32\n" + TOTAL + "  autocast: {cuda: promote}\n"
     )
     assert everywhere.policies.autocast == (("cpu", "fp32"), ("cuda", "fp32"))
     assert on_cuda.policies.autocast == (("cuda", "promote"),)

@@ -142,11 +142,7 @@ def test_the_inplace_variant_of_a_composite_is_a_composite_of_its_own(tmp_path: 
             "a composite refuses no dtypes",
         ),
         (SINE + "  half: double\n", 2, "illegal half 'double'"),
-        (
-            SINE + "  composite: implicit.sine\n  half: single\n",
-            3,
-            "a composite rounds nothing",
-        ),
+        (SINE + "  composite: implicit.sine\n  half: single\n", 3, "a composite rounds nothing"),
         (
             "- func: f(Tensor x) -> (Tensor, Tensor)\n  autogen: f.out(a, b, c)\n",
             2,

@@ -72,10 +72,7 @@ def library(tmp_path: Path) -> codegen.Library:
         ("brighten.by", ["brighten", "brighten_", "brighten.out", "brighten.by"]),
         ("dim", ["darken", "dim"]),
         ("fade", ["darken", "fade"]),
-        (
-            "blur",
-            ["brighten", "brighten_", "brighten.out", "brighten.by", "blur", "blur_backward"],
-        ),
+        ("blur", ["brighten", "brighten_", "brighten.out", "brighten.by", "blur", "blur_backward"]),
     ],
 )
 def test_a_listed_operator_brings_its_variants_and_what_it_calls(

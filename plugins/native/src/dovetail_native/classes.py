@@ -7,12 +7,7 @@ from typing import Any
 
 import numpy
 
-from dovetail_dispatcher.interception import (
-    OVERRIDABLE,
-    SKIPS,
-    function_modes,
-    refuse_override,
-)
+from dovetail_dispatcher.interception import OVERRIDABLE, SKIPS, function_modes, refuse_override
 from dovetail_kernel import (
     Device,
     DispatchState,

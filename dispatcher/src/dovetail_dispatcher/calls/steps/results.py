@@ -112,10 +112,7 @@ class WrapArray(Step):
             to.add(f"if {array}.__class__ is not {array_type}:")
             to.add(f"    {array} = {to.bind('lift', self.lift)}({array})")
         to.extend(
-            (
-                f"{result} = {to.bind('make_tensor', _tensor_maker())}()",
-                f"{result}.array = {array}",
-            )
+            (f"{result} = {to.bind('make_tensor', _tensor_maker())}()", f"{result}.array = {array}")
         )
         signed = f"{result}._signature = {self.signature.text(to, array)}"
         if self.unknown_dtype is None or self.signature.is_known:

@@ -47,10 +47,7 @@ def default(name: str, overload: str, position: int) -> Any:
 
 
 def complete(
-    function: FunctionType,
-    operator: str,
-    out: str | None = None,
-    outs: Sequence[str] = (),
+    function: FunctionType, operator: str, out: str | None = None, outs: Sequence[str] = ()
 ) -> FunctionType:
     """Give a generated function the body that its template says, and return it.
 

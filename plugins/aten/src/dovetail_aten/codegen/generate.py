@@ -147,11 +147,7 @@ def generate(library: Library, *, selection: Selection | None = None) -> dict[st
             ),
             is_split=library.is_split,
         ),
-        **write_functions(
-            functions,
-            is_split=library.is_split,
-            without=_left_out(library, build),
-        ),
+        **write_functions(functions, is_split=library.is_split, without=_left_out(library, build)),
         **write_docstrings(overload_sets(functions), documents),
         **write_function_stubs(functions),
         **write_python_modules(build.functions),

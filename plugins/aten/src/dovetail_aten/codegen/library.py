@@ -59,11 +59,7 @@ class Library:
         """
         folder = folder.resolve()
         _declarations(folder)
-        return cls(
-            package=folder.name,
-            folder=folder,
-            tensor_methods=folder.name == BASE,
-        )
+        return cls(package=folder.name, folder=folder, tensor_methods=folder.name == BASE)
 
     @property
     def declarations(self) -> tuple[Path, ...]:

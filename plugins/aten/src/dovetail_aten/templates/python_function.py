@@ -115,10 +115,7 @@ class PythonFunction:
             return [parameter(a) for a in schema.arguments if not a.kwarg_only]
         if variadic is None:
             return _name_parameters(
-                schema,
-                takes_out=self.out is not None,
-                takes_old=self.takes_old,
-                numpy=self.numpy,
+                schema, takes_out=self.out is not None, takes_old=self.takes_old, numpy=self.numpy
             )
         name = parameter(variadic)
         plain = [a for a in schema.arguments if a is not variadic]

@@ -68,10 +68,7 @@ def registered_plan(
     if schema._is_view_op():
         attach.append(NoteCustomViews(output))
     node = RecordNode(
-        cls,
-        edges,
-        (*attach, *_set_up(formula, schema, output, tensors)),
-        if_any=edges,
+        cls, edges, (*attach, *_set_up(formula, schema, output, tensors)), if_any=edges
     )
     return below.replaced(steps=(*found, computed, node))
 

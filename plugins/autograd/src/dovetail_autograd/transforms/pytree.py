@@ -115,8 +115,7 @@ _containers: Final[dict[type, Container]] = {
         lambda items, context: defaultdict(context[0], zip(context[1], items, strict=True)),
     ),
     deque: Container(
-        lambda tree: (tree, tree.maxlen),
-        lambda items, length: deque(items, maxlen=length),
+        lambda tree: (tree, tree.maxlen), lambda items, length: deque(items, maxlen=length)
     ),
 }
 

@@ -11,12 +11,7 @@ from typing import Any
 import numpy
 import numpy as np
 
-from dovetail_aten.families import (
-    ChannelNormalization,
-    RunningExtrema,
-    Scans,
-    Selection,
-)
+from dovetail_aten.families import ChannelNormalization, RunningExtrema, Scans, Selection
 from dovetail_aten.kernel_support import Function, Running
 from dovetail_aten.typing import Array
 

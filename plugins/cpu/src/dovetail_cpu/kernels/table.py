@@ -31,7 +31,7 @@ WHOLE_COMPOSITES: Final = {
         "linalg_householder_product",
         "linalg_lu_solve",
         "ormqr",
-    ),
+    )
 }
 """Families of kernels of operators that are composites elsewhere, with these operators."""
 

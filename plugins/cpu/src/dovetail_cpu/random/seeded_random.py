@@ -7,12 +7,7 @@ from typing import Any
 import numpy as np
 
 from dovetail_aten.families import Distributions, GammaNumbers, Random
-from dovetail_aten.kernel_support import (
-    Capabilities,
-    KernelTable,
-    broadcast_shapes,
-    never_warns,
-)
+from dovetail_aten.kernel_support import Capabilities, KernelTable, broadcast_shapes, never_warns
 from dovetail_aten.typing import Namespace
 
 from .drawn_numbers import doubles, exponential, narrowed

@@ -69,10 +69,7 @@ def _gradient(place: int, shaped: Any, args: tuple[object, ...]) -> Any:
         del new[own[0]]
         return on_blocks(call, Result(("batch", *own[1:]), shaped.dtype, new), *operands)
     parts = on_blocks(
-        _InFront(call),
-        Result(("batch", *own), shaped.dtype, new),
-        *operands,
-        sizes={"batch": 1},
+        _InFront(call), Result(("batch", *own), shaped.dtype, new), *operands, sizes={"batch": 1}
     )
     return da.sum(parts, axis=0, dtype=shaped.dtype, split_every=4)
 

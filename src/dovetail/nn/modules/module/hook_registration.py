@@ -6,14 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, Protocol
 
-from .hooks import (
-    Hook,
-    HookTable,
-    ModuleHooks,
-    RemovableHandle,
-    add_backward_hook,
-    add_hook,
-)
+from .hooks import Hook, HookTable, ModuleHooks, RemovableHandle, add_backward_hook, add_hook
 from .state import State
 
 _ON_ONE = "on a single Module"

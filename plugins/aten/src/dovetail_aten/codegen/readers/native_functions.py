@@ -11,14 +11,7 @@ from dovetail_dispatcher import FunctionSchema, parse_schema
 from ..errors import DeclarationError, Location
 from . import policies
 from .entries import Entry, read_entries
-from .policies import (
-    Policies,
-    half_precision,
-    kind_of,
-    read_policies,
-    refused_kinds,
-    refused_outs,
-)
+from .policies import Policies, half_precision, kind_of, read_policies, refused_kinds, refused_outs
 from .tags import read_tags, with_automatic_tags
 from .variants import SchemaKind, copy_name, derive_copy, derive_variant, schema_kind
 

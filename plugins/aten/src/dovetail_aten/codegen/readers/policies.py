@@ -254,9 +254,7 @@ def _result(entry: Entry, shape: str, function: str, schema: FunctionSchema) -> 
         )
     if len(given) != len(schema.returns):
         raise DeclarationError(
-            where,
-            f"{len(given)} dtypes for {len(schema.returns)} results.",
-            "Give one per result.",
+            where, f"{len(given)} dtypes for {len(schema.returns)} results.", "Give one per result."
         )
     return given
 

@@ -18,10 +18,7 @@ def upsample(self: MetaArray, output_size: Sequence[int], *details: object) -> M
 
 
 def upsample_backward(
-    grad_output: MetaArray,
-    output_size: Sequence[int],
-    input_size: Sequence[int],
-    *details: object,
+    grad_output: MetaArray, output_size: Sequence[int], input_size: Sequence[int], *details: object
 ) -> MetaArray:
     check_upsampled_gradient(grad_output.shape, output_size, input_size)
     return like(grad_output, tuple(input_size))

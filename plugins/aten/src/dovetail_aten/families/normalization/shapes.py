@@ -111,9 +111,6 @@ def native_layer_norm(
 
 
 def native_layer_norm_backward(
-    grad_out: MetaArray,
-    input: MetaArray,
-    normalized_shape: Sequence[int],
-    *rest: Any,
+    grad_out: MetaArray, input: MetaArray, normalized_shape: Sequence[int], *rest: Any
 ) -> tuple[Optional, Optional, Optional]:
     return _gradients(input, normalized_shape, input.dtype, rest[-1])

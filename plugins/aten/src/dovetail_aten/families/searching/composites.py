@@ -194,9 +194,7 @@ def _lengths(lengths: Any, size: int) -> Any:
     """Return lengths, after refusing those that are none, or are not those of all elements."""
     lengths = checked(lengths, lambda: F.ge(lengths, 0), _negative)
     return checked(
-        lengths,
-        lambda: F.eq(F.sum(lengths, (-1,), True), size),
-        partial(_not_of_all, size),
+        lengths, lambda: F.eq(F.sum(lengths, (-1,), True), size), partial(_not_of_all, size)
     )
 
 

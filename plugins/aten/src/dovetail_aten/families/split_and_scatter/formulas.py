@@ -11,11 +11,7 @@ from ...kernel_support.geometry.view_bounds import shares_places
 from ...typing import Namespace, Tensor, TensorLike
 
 TENSORS_ONLY = frozenset(
-    {
-        "as_strided_scatter_backward",
-        "as_strided_scatter_jvp",
-        "as_strided_scatter_src_backward",
-    }
+    {"as_strided_scatter_backward", "as_strided_scatter_jvp", "as_strided_scatter_src_backward"}
 )
 """Functions that work on tensors only: formulas that call them get no body over arrays."""
 
@@ -43,11 +39,7 @@ def block_diag_backward(
 
 
 def as_strided_scatter_jvp(
-    k: Namespace,
-    tangent: Tensor,
-    written: object,
-    whole: Geometry,
-    part: Part,
+    k: Namespace, tangent: Tensor, written: object, whole: Geometry, part: Part
 ) -> Any:
     """Return the tangent of the copy: `tangent`, but `written` at the places of memory that are
     written.
@@ -61,12 +53,7 @@ def as_strided_scatter_jvp(
     return k.reshape(k.index_select(memory, 0, own), sizes)
 
 
-def as_strided_scatter_backward(
-    k: Namespace,
-    grad: Tensor,
-    whole: Geometry,
-    part: Part,
-) -> Any:
+def as_strided_scatter_backward(k: Namespace, grad: Tensor, whole: Geometry, part: Part) -> Any:
     """Return the gradient of the tensor: `grad`, but 0 at the places of memory that are written."""
     sizes, size = whole[0], part[0]
     if 0 in sizes or 0 in size:
@@ -76,12 +63,7 @@ def as_strided_scatter_backward(
     return k.mul(grad, k.reshape(k.index_select(kept, 0, own), sizes))
 
 
-def as_strided_scatter_src_backward(
-    k: Namespace,
-    grad: Tensor,
-    whole: Geometry,
-    part: Part,
-) -> Any:
+def as_strided_scatter_src_backward(k: Namespace, grad: Tensor, whole: Geometry, part: Part) -> Any:
     """Return the gradient of what is written: `grad` at the places of memory that it goes to."""
     sizes, size = whole[0], part[0]
     if 0 in sizes or 0 in size:

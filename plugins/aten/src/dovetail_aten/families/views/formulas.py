@@ -107,12 +107,7 @@ def constant_pad_nd_backward(k: Namespace, grad: TensorLike, pad: Sequence[int])
 
 
 def as_strided_jvp(
-    k: Namespace,
-    tangent: Any,
-    own: int,
-    own_strides: Sequence[int],
-    whole: Geometry,
-    part: Part,
+    k: Namespace, tangent: Any, own: int, own_strides: Sequence[int], whole: Geometry, part: Part
 ) -> Any:
     """Return the tangent of as_strided, a view of the given one, which begins at `own` in its
     memory where the primal begins at `offset`.
@@ -140,12 +135,7 @@ def as_strided_jvp(
     return k.as_strided(tangent, size, stride, begin)
 
 
-def as_strided_backward(
-    k: Namespace,
-    grad: Any,
-    whole: Geometry,
-    part: Part,
-) -> Any:
+def as_strided_backward(k: Namespace, grad: Any, whole: Geometry, part: Part) -> Any:
     """Return the gradient of as_strided: the sum for every place of the input's memory, divided
     among the elements at that place.
     """

@@ -155,14 +155,7 @@ class Factory:
                 route = factory_route(op, self._known, backend_for(place), now)
             else:
                 route = route_below(op, backend_for(place), now)
-            made = route(
-                *leading,
-                dtype or self._default(),
-                None,
-                place,
-                None,
-                *tail,
-            )
+            made = route(*leading, dtype or self._default(), None, place, None, *tail)
         if out is not None:
             made = _written(self._name, made, out)
         if requires_grad:

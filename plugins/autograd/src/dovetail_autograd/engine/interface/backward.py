@@ -201,22 +201,11 @@ def grad(
             check_used(found)
     elif is_grads_batched:
         found = BATCHED_GRAD.plug(
-            grad,
-            given,
-            inputs,
-            as_tuple(grad_outputs),
-            retain_graph,
-            create_graph,
-            allow_unused,
+            grad, given, inputs, as_tuple(grad_outputs), retain_graph, create_graph, allow_unused
         )
     else:
         found = default_engine.run_backward(  # type: ignore[assignment]
-            given,
-            make_grads(given, grad_outputs),
-            keep_graph,
-            create_graph,
-            wanted,
-            allow_unused,
+            given, make_grads(given, grad_outputs), keep_graph, create_graph, wanted, allow_unused
         )
     if materialize_grads:
         pairs = zip(wanted, found, strict=True)

@@ -171,7 +171,7 @@ OP_INFOS = [
                 ),
                 RuntimeError,
                 "padding_idx must be within the number of embeddings",
-            ),
+            )
         ),
         skips=(Skip("vmap", "the offsets of the batch that it makes do not begin with 0"),),
     ),
@@ -190,7 +190,7 @@ OP_INFOS = [
                 lambda make: SampleInput(make(4), indices(make, [0]), 1.0, 2.0),
                 RuntimeError,
                 "Expected 2-dimensional tensor, but got 1-dimensional",
-            ),
+            )
         ),
     ),
 ]

@@ -68,7 +68,7 @@ bad_box = refusals(
     (lambda make: SampleInput(make(3, 3), (2,), (0, 1)), RuntimeError, "must have the same length"),
 )
 bad_plane = refusals(
-    (lambda make: SampleInput(make(3, 3), None, (0, 0)), RuntimeError, "FFT dims must be unique"),
+    (lambda make: SampleInput(make(3, 3), None, (0, 0)), RuntimeError, "FFT dims must be unique")
 )
 
 

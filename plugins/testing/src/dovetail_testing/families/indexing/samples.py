@@ -202,10 +202,7 @@ OP_INFOS = [
         "masked_select",
         masks,
         selected,
-        skips=(
-            NO_SHAPE,
-            Skip("meta_gradients", BY_VALUES[0].reason),
-        ),
+        skips=(NO_SHAPE, Skip("meta_gradients", BY_VALUES[0].reason)),
     ),
     info(
         "take",

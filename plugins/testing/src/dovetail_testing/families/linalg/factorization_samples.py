@@ -193,7 +193,7 @@ OP_INFOS = [
                 RuntimeError,
                 r"linalg.cholesky: The factorization could not be completed because the input is "
                 r"not positive-definite \(the leading minor of order 1 is not positive-definite\)",
-            ),
+            )
         ),
         skips=(*ONE_TRIANGLE, *SINGULAR),
     ),
@@ -213,7 +213,7 @@ OP_INFOS = [
                 lambda make: SampleInput(make(2, 2), triangular(make)),
                 RuntimeError,
                 "Incompatible matrix sizes for cholesky_solve",
-            ),
+            )
         ),
     ),
     info(
@@ -236,7 +236,7 @@ OP_INFOS = [
                 lambda make: SampleInput(make.values([[1.0, 2.0], [2.0, 4.0]])),
                 RuntimeError,
                 r"U\[2,2\] is zero and using it on lu_solve would result in a division by zero",
-            ),
+            )
         ),
         skips=SINGULAR,
     ),
@@ -262,7 +262,7 @@ OP_INFOS = [
                 lambda make: SampleInput(make(2, 2), "raw"),
                 RuntimeError,
                 "qr received unrecognized mode 'raw'",
-            ),
+            )
         ),
     ),
     info("qr", rectangles({}), np.linalg.qr),
@@ -276,7 +276,7 @@ OP_INFOS = [
                 lambda make: SampleInput(make(2, 3), make(2)),
                 RuntimeError,
                 r"input.shape\[-2\] must be greater than or equal to input.shape\[-1\]",
-            ),
+            )
         ),
     ),
     info("orgqr", reflections, product_of_reflections),

@@ -149,7 +149,7 @@ OP_INFOS = [
                 lambda make: SampleInput(spread(make), "X"),
                 RuntimeError,
                 "Expected UPLO argument to be 'L' or 'U', but got X",
-            ),
+            )
         ),
         skips=(*PHASES, *REAL_TRIANGLE),
     ),

@@ -139,11 +139,7 @@ def multilabel_margin(x: np.ndarray, y: np.ndarray, reduction: int = MEAN) -> An
     return reduced(np.array(losses).reshape(x.shape[:-1]), reduction)
 
 
-no_class = (
-    lambda make: SampleInput(make(2, 3), indices(make, [0, 3])),
-    RuntimeError,
-    "out of",
-)
+no_class = (lambda make: SampleInput(make(2, 3), indices(make, [0, 3])), RuntimeError, "out of")
 too_few = (
     lambda make: SampleInput(make(2, 3), indices(make, [0])),
     RuntimeError,

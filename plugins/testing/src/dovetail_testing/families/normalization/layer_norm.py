@@ -85,10 +85,7 @@ LAYER_NORM = [
         FLOATING,
         skips=tuple(
             [
-                Skip(
-                    check,
-                    MOMENTS,
-                )
+                Skip(check, MOMENTS)
                 for check in ("gradients", "forward_ad", "vmap_gradients", "gradgrad")
             ]
         ),

@@ -261,10 +261,7 @@ OP_INFOS = [
         FLOATING,
     ),
     info(
-        "_native_batch_norm_legit_no_training",
-        batches(*STEP, modes=(None,)),
-        no_training,
-        FLOATING,
+        "_native_batch_norm_legit_no_training", batches(*STEP, modes=(None,)), no_training, FLOATING
     ),
     info(
         "_batch_norm_with_update",

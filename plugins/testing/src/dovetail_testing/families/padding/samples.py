@@ -163,7 +163,7 @@ OP_INFOS = [
                 lambda make: SampleInput(make(2, 3), (1, 0), "reflect", (2, 3)),
                 RuntimeError,
                 "does not fit an input of size",
-            ),
+            )
         ),
     ),
     info(
@@ -172,11 +172,7 @@ OP_INFOS = [
         filled,
         ALL,
         errors=refusals(
-            (
-                lambda make: SampleInput(make(3), 1),
-                RuntimeError,
-                "dimensions must larger than 1",
-            ),
+            (lambda make: SampleInput(make(3), 1), RuntimeError, "dimensions must larger than 1"),
             (
                 lambda make: SampleInput(make(2, 2, 3), 1),
                 RuntimeError,

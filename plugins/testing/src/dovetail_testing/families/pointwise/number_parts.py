@@ -159,11 +159,7 @@ NUMBER_PARTS: list[OpInfo] = [
         heaviside,
         REAL,
         errors=refusals(
-            (
-                lambda make: SampleInput(make(2), make(2).double()),
-                RuntimeError,
-                "heaviside|dtype",
-            ),
+            (lambda make: SampleInput(make(2), make(2).double()), RuntimeError, "heaviside|dtype")
         ),
         supports_autograd=False,
     ),
@@ -202,12 +198,7 @@ NUMBER_PARTS: list[OpInfo] = [
         skips=NARROW,
     ),
     info(
-        "float_power.Tensor_Scalar",
-        with_each(2, 3),
-        wide_power,
-        ALL,
-        domain=POSITIVE,
-        skips=NARROW,
+        "float_power.Tensor_Scalar", with_each(2, 3), wide_power, ALL, domain=POSITIVE, skips=NARROW
     ),
     info("float_power.Scalar", numbers_first(2, 3), wide_power, ALL, domain=POSITIVE),
     info("conj_physical", unary(), np.conj, ALL),

@@ -242,11 +242,5 @@ OP_INFOS = [
         domain=(0.1, 4),
         supports_autograd=False,
     ),
-    info(
-        "_slopes_of_rrelu",
-        smooth(0.25, 0.5),
-        None,
-        FLOATING,
-        supports_autograd=False,
-    ),
+    info("_slopes_of_rrelu", smooth(0.25, 0.5), None, FLOATING, supports_autograd=False),
 ]

@@ -232,11 +232,7 @@ PLACES = [
         skips=UNSORTED,
     ),
     constant(
-        "_convert_indices_from_csr_to_coo",
-        compressed,
-        coordinates,
-        INTEGRAL - BOOL,
-        skips=UNSORTED,
+        "_convert_indices_from_csr_to_coo", compressed, coordinates, INTEGRAL - BOOL, skips=UNSORTED
     ),
     constant(
         "searchsorted.Tensor",

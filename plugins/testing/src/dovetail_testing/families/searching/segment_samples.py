@@ -154,7 +154,7 @@ SEGMENTS = [
             ),
         ),
         skips=(Skip("layouts", "lengths that are expanded have another sum"),),
-    ),
+    )
 ]
 
 # -- triangles -------------------------------------------------------------------------------------

@@ -184,23 +184,10 @@ ONE_OPERAND = [
     info("special_logit", clamped, logit, REAL, domain=(0.25, 0.75)),
     info("logit_backward", gradients_of(inside), logit_backward, FLOATING, domain=(0.25, 0.75)),
     info("polygamma", orders, polygamma, REAL, domain=POSITIVE, errors=no_order),
-    info(
-        "polygamma_",
-        in_place_orders,
-        lambda x, n: polygamma(n, x),
-        FLOATING,
-        domain=POSITIVE,
-    ),
+    info("polygamma_", in_place_orders, lambda x, n: polygamma(n, x), FLOATING, domain=POSITIVE),
     info("special_polygamma", orders, polygamma, REAL, domain=POSITIVE, errors=no_order),
     *[
-        info(
-            name,
-            with_each(1, 3),
-            multigammaln,
-            dtypes,
-            domain=(1.3, 3.0),
-            errors=no_dimension,
-        )
+        info(name, with_each(1, 3), multigammaln, dtypes, domain=(1.3, 3.0), errors=no_dimension)
         for name, dtypes in (("mvlgamma", REAL), ("special_multigammaln", REAL))
     ],
     info("special_round", unary(), rounded, FLOATING),

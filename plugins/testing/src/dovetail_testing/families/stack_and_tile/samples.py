@@ -57,11 +57,7 @@ no_matrix = refused(lambda make: SampleInput(make(3)), RuntimeError, "Input must
 OP_INFOS = [
     *[info(f"atleast_{n}d", smooth(), getattr(np, f"atleast_{n}d")) for n in (1, 2, 3)],
     *[
-        info(
-            f"atleast_{n}d.Sequence",
-            lists(*MIXED),
-            all_through(getattr(np, f"atleast_{n}d")),
-        )
+        info(f"atleast_{n}d.Sequence", lists(*MIXED), all_through(getattr(np, f"atleast_{n}d")))
         for n in (1, 2, 3)
     ],
     info(
@@ -151,17 +147,9 @@ OP_INFOS = [
                 RuntimeError,
                 "expected rotation dims to be different",
             ),
-            (
-                lambda make: SampleInput(make(2, 3), 1, (0, 3)),
-                IndexError,
-                "Dimension out of range",
-            ),
+            (lambda make: SampleInput(make(2, 3), 1, (0, 3)), IndexError, "Dimension out of range"),
         ),
     ),
     info("ravel", smooth(), np.ravel),
-    info(
-        "diagflat",
-        rows(((2, 2),), ((3,), 1), ((), -1), ((0,),)),
-        np.diagflat,
-    ),
+    info("diagflat", rows(((2, 2),), ((3,), 1), ((), -1), ((0,),)), np.diagflat),
 ]

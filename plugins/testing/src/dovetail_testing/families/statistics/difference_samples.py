@@ -96,20 +96,8 @@ QUANTILES = [
     row
     for name, function in (("quantile", np.quantile), ("nanquantile", np.nanquantile))
     for row in (
-        info(
-            name,
-            quantiles(0, [0.25, 0.5]),
-            quantile_of(function),
-            PRECISE,
-            errors=BAD_QUANTILES,
-        ),
-        info(
-            f"{name}.scalar",
-            quantiles(0.3),
-            quantile_of(function),
-            PRECISE,
-            errors=BAD_NUMBERS,
-        ),
+        info(name, quantiles(0, [0.25, 0.5]), quantile_of(function), PRECISE, errors=BAD_QUANTILES),
+        info(f"{name}.scalar", quantiles(0.3), quantile_of(function), PRECISE, errors=BAD_NUMBERS),
     )
 ]
 

@@ -95,8 +95,4 @@ SELECTED = [
     ),
 ]
 
-OP_INFOS = [
-    *SELECTED,
-    *difference_samples.OP_INFOS,
-    *histogram_samples.OP_INFOS,
-]
+OP_INFOS = [*SELECTED, *difference_samples.OP_INFOS, *histogram_samples.OP_INFOS]

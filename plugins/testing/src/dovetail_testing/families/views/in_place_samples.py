@@ -32,12 +32,7 @@ SWAPPED: Final = rows(((2, 3), 0, 1), ((2, 3, 4), 0, -1), ((2, 3), 1, 1), ((), 0
 
 IN_PLACE = [
     info("squeeze_", rows(((2, 1, 3),), ((1, 1),), ((2, 3),), ((),)), squeezed),
-    info(
-        "squeeze_.dim",
-        rows(((2, 1, 3), 1), ((2, 1, 3), 0), ((), 0)),
-        squeezed,
-        errors=beyond(5),
-    ),
+    info("squeeze_.dim", rows(((2, 1, 3), 1), ((2, 1, 3), 0), ((), 0)), squeezed, errors=beyond(5)),
     info(
         "squeeze_.dims",
         rows(((1, 2, 1), (0, 2)), ((1, 2, 1), (0, 1)), ((1, 2, 1), ())),

@@ -119,11 +119,7 @@ MEMORY = [
         skips=(*NOT_ITSELF, BY_MEMORY),
     ),
     info("set_", nothing, lambda x: np.empty(0), skips=NOT_ITSELF),
-    info(
-        "set_.source_Storage",
-        of_storage(),
-        skips=(*NOT_ITSELF, *OF_A_DEVICE),
-    ),
+    info("set_.source_Storage", of_storage(), skips=(*NOT_ITSELF, *OF_A_DEVICE)),
     info(
         "set_.source_Storage_storage_offset",
         of_storage(1, (2, 2)),

@@ -33,5 +33,5 @@ BY_NUMBERS = [
             "start must be an 0-dim integral Tensor",
         ),
         skips=(*VALUES, *BY_VALUES),
-    ),
+    )
 ]

@@ -85,14 +85,7 @@ BROADCASTS = (
     ((), (2, 2)),
     ((2, 3), (-1, 3)),
     ((1, 3), (0, 3)),
-    (
-        (2, 1),
-        (
-            1,
-            2,
-            3,
-        ),
-    ),
+    ((2, 1), (1, 2, 3)),
 )
 AS_STRIDED = (
     ((2, 3), (2, 2), (1, 2)),
@@ -201,11 +194,7 @@ SHAPE = [
         rows(*AS_STRIDED),
         as_strided,
         errors=bad((4,), (3,), text="are out of bounds for storage of size"),
-        skips=(
-            *WHATEVER,
-            Skip("vmap_gradients", OFFSET),
-            Skip("vmap_of_gradients", OFFSET),
-        ),
+        skips=(*WHATEVER, Skip("vmap_gradients", OFFSET), Skip("vmap_of_gradients", OFFSET)),
     ),
     info("view.dtype", other_contents, None, supports_autograd=False),
 ]

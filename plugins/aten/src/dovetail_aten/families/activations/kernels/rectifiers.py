@@ -57,9 +57,7 @@ class Rectifiers(Choosing):
         """Return `x` where it is greater than `threshold`, else `value`."""
         xp = self.xp
         return xp.where(
-            xp.less_equal(x, self.numbers.fitting(x, threshold)),
-            self.numbers.fitting(x, value),
-            x,
+            xp.less_equal(x, self.numbers.fitting(x, threshold)), self.numbers.fitting(x, value), x
         )
 
     @operator("threshold_backward")

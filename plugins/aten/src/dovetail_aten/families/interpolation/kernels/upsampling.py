@@ -212,11 +212,7 @@ class Upsampling(ResamplingTaps):
 
     @widened
     def _spread(
-        self,
-        grad: Array,
-        output_size: Sequence[int],
-        input_size: Sequence[int],
-        taps: TapsOf,
+        self, grad: Array, output_size: Sequence[int], input_size: Sequence[int], taps: TapsOf
     ) -> Any:
         """Return what every element of the image gets back from the places that took it."""
         self.check_float("upsample_backward", grad)

@@ -25,11 +25,7 @@ linalg_ldl_factor = refusing_failures(F.linalg_ldl_factor_ex, "torch.linalg.ldl_
 
 def cholesky(self: Tensor, upper: bool = False) -> Any:
     """Return the triangular factor of positive-definite matrices."""
-    _warn_of_old(
-        "cholesky",
-        "linalg.cholesky",
-        "cholesky(A, upper=True) is linalg.cholesky(A).mH.",
-    )
+    _warn_of_old("cholesky", "linalg.cholesky", "cholesky(A, upper=True) is linalg.cholesky(A).mH.")
     check_square("cholesky", self.shape)
     refuse_dtypes("cholesky_cpu", self.dtype)
     return refusing_failures(F.linalg_cholesky_ex, "cholesky")(self, upper=upper)
@@ -49,11 +45,7 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Any:
 
 def _lu_with_info(self: Tensor, pivot: bool = True, check_errors: bool = True) -> Any:
     """Return both triangular factors in one matrix, the pivots and LAPACK's info."""
-    _warn_of_old(
-        "lu",
-        "linalg.lu_factor",
-        "lu(A, get_infos=True) is linalg.lu_factor_ex(A).",
-    )
+    _warn_of_old("lu", "linalg.lu_factor", "lu(A, get_infos=True) is linalg.lu_factor_ex(A).")
     return tuple(F.linalg_lu_factor_ex(self, pivot=pivot, check_errors=check_errors))
 
 
@@ -100,9 +92,7 @@ def _turned(x: Tensor) -> Any:
 def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Any:
     """Return the solutions of ``A X = self`` for the matrices whose LU factors are given."""
     _warn_of_old(
-        "lu_solve",
-        "linalg.lu_solve",
-        "lu_solve(B, LU, pivots) is linalg.lu_solve(LU, pivots, B).",
+        "lu_solve", "linalg.lu_solve", "lu_solve(B, LU, pivots) is linalg.lu_solve(LU, pivots, B)."
     )
     return F.linalg_lu_solve(LU_data, LU_pivots, self)
 

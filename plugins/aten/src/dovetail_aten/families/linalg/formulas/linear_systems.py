@@ -112,9 +112,7 @@ def det_backward(k: Namespace, grad: TensorLike, A: Any, det: object) -> Any:
     ones = k.eye(n, dtype=A.dtype, device=A.device)
     chosen = of_matrices(k, is_singular)
     return k.where(
-        chosen,
-        by_others(k, grad, A),
-        _cofactors_by_inverse(k, grad, k.where(chosen, ones, A), det),
+        chosen, by_others(k, grad, A), _cofactors_by_inverse(k, grad, k.where(chosen, ones, A), det)
     )
 
 

@@ -62,8 +62,7 @@ class Normalization(Family):
         mean = xp.multiply(self._sum_of_rows(rows), like(rows, 1 / (length or 1)))
         away = xp.subtract(rows, mean)
         variance = xp.multiply(
-            self._sum_of_rows(xp.multiply(away, away)),
-            like(rows, 1 / (length or math.nan)),
+            self._sum_of_rows(xp.multiply(away, away)), like(rows, 1 / (length or math.nan))
         )
         rstd = xp.reciprocal(xp.sqrt(xp.add(variance, like(rows, eps))))
         result = xp.multiply(away, rstd)
@@ -141,10 +140,7 @@ class Normalization(Family):
 
 
 def check_layer_norm(
-    input: Shaped,
-    normalized_shape: Sequence[int],
-    weight: Shaped | None,
-    bias: Shaped | None,
+    input: Shaped, normalized_shape: Sequence[int], weight: Shaped | None, bias: Shaped | None
 ) -> int:
     """Return the number of leading dimensions that are not normalized.
 

@@ -16,10 +16,7 @@ class Arithmetic(Family):
     """Sums, products, quotients and powers of arrays and numbers."""
 
     functions: ClassVar = {"neg": "negative"}
-    functions_with_out: ClassVar = {
-        "mul.Tensor": "multiply",
-        "div.Tensor": "true_divide",
-    }
+    functions_with_out: ClassVar = {"mul.Tensor": "multiply", "div.Tensor": "true_divide"}
 
     functions_of_numbers: ClassVar = {"mul.Scalar": "multiply"}
 

@@ -51,12 +51,7 @@ def _pooled_windows(
     dilation: tuple[int, ...],
     ceil_mode: bool,
 ) -> tuple[Window, ...]:
-    given = {
-        "kernel_size": kernel_size,
-        "stride": stride,
-        "padding": padding,
-        "dilation": dilation,
-    }
+    given = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
     for each, numbers in given.items():
         if len(numbers) not in (1, ndim):
             omitted = "be omitted, " if each == "stride" else ""

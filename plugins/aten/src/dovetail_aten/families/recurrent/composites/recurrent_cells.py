@@ -49,10 +49,7 @@ def lstm_step(gates: Tensor, state: list[Any], weights: Weights) -> list[Any]:
         hidden, cell, _ = F._thnn_fused_lstm_cell(gates, own, cell)
     else:
         entrance, kept, new, exit = F.chunk(F.add(gates, own), 4, -1)
-        cell = F.add(
-            F.mul(F.sigmoid(kept), cell),
-            F.mul(F.sigmoid(entrance), F.tanh(new)),
-        )
+        cell = F.add(F.mul(F.sigmoid(kept), cell), F.mul(F.sigmoid(entrance), F.tanh(new)))
         hidden = F.mul(F.sigmoid(exit), F.tanh(cell))
     if weights.projection is not None:
         hidden = F.linear(hidden, weights.projection)
