@@ -9,8 +9,8 @@ from dovetail_kernel import TensorBase, warn_user
 
 from ..engine.interface.backward import grad
 from ..engine.tasks.roots import as_tuple
-from .gradcheck_backward import BackwardCheck, check_batched, check_constant, check_undefined
-from .gradcheck_jacobian import GradcheckError, differentiable_outputs, perturbable, project
+from .gradcheck_backward import check_backward, check_batched, check_constant, check_undefined
+from .gradcheck_jacobian import Check, GradcheckError, differentiable_outputs, perturbable, project
 
 
 def gradcheck(
@@ -96,38 +96,31 @@ def gradcheck(
             "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
         )
     differentiable = _check_inputs(arguments)
-    backward = BackwardCheck(func, arguments, eps, atol, rtol, nondet_tol, check_grad_dtypes)
     try:
         returned = as_tuple(func(*arguments))
-        outputs = differentiable_outputs(returned)
+        differentiable_outputs(returned)
+        outputs = {index: each for index, each in enumerate(returned) if each.requires_grad}
+        check = Check(
+            *(func, arguments, differentiable, outputs, eps, atol, rtol, nondet_tol),
+            *(check_grad_dtypes, fast_mode),
+        )
         if not outputs:
-            check_constant(func, arguments, differentiable, eps)
+            check_constant(check)
             return True
         if check_backward_ad:
-            backward.compare(outputs, differentiable, fast_mode)
+            check_backward(check)
         if check_forward_ad:
             # Most checks need no transforms, which take their time to load.
             from .gradcheck_forward import check_batched_forward, check_forward
 
-            checked = {index: each for index, each in enumerate(returned) if each.requires_grad}
-            check_forward(
-                func,
-                arguments,
-                differentiable,
-                checked,
-                eps=eps,
-                atol=atol,
-                rtol=rtol,
-                fast_mode=fast_mode,
-                check_dtypes=check_grad_dtypes,
-            )
+            check_forward(check)
             if check_batched_forward_grad:
-                check_batched_forward(func, arguments, differentiable, checked)
+                check_batched_forward(check)
         if check_backward_ad:
             if check_batched_grad:
-                check_batched(arguments, differentiable, outputs)
+                check_batched(check)
             if check_undefined_grad:
-                check_undefined(func, arguments, differentiable, len(outputs))
+                check_undefined(check)
     except GradcheckError:
         if raise_exception:
             raise

@@ -4,9 +4,8 @@ gradients, undefined ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 from dovetail_kernel import TensorBase
 
@@ -15,15 +14,17 @@ from ..engine.tasks.roots import as_tuple
 from ..graph import engine_ops
 from ..recording.function import Function
 from .gradcheck_jacobian import (
+    FAST_MODE,
+    Check,
     GradcheckError,
     Jacobian,
-    analytical_column,
     differentiable_outputs,
-    directional,
-    numerical_jacobian,
+    elements,
+    indices,
     parts_of,
     project,
     show,
+    write,
 )
 
 _NONDETERMINISTIC = (
@@ -33,12 +34,7 @@ _NONDETERMINISTIC = (
 )
 
 
-def check_constant(
-    func: Callable[..., object],
-    arguments: tuple[object, ...],
-    differentiable: list[int],
-    eps: float,
-) -> None:
+def check_constant(check: Check) -> None:
     """Check that a function whose outputs do not require grad does not vary with its inputs.
 
     Raises
@@ -46,110 +42,109 @@ def check_constant(
     GradcheckError
         If it does.
     """
-    values = as_tuple(func(*arguments))
-    for output_nr in range(len(values)):
-        for part in parts_of(values[output_nr]):
-            for input_nr in differentiable:
-                jacobian = numerical_jacobian(
-                    lambda *a: as_tuple(func(*a)),
-                    arguments,
-                    input_nr,
-                    output_nr,
-                    values[output_nr],
-                    part,
-                    eps,
-                )
-                if any([abs(entry) > 1e-9 for row in jacobian for entry in row]):
-                    raise GradcheckError("Numerical gradient for function expected to be zero")
+    values = as_tuple(check.func(*check.arguments))
+    every = replace(check, outputs=dict(enumerate(values)), fast_mode=False)
+    for input_nr in check.inputs:
+        for rows in _quotients(every, check.arguments[input_nr]).values():
+            if any([abs(each) > 1e-9 for row in rows for output in row for each in output]):
+                raise GradcheckError("Numerical gradient for function expected to be zero")
 
 
-@dataclass(frozen=True)
-class BackwardCheck:
-    """Compares the gradients of a function with differences of its values.
+def check_backward(check: Check) -> None:
+    """Compare the gradients of all outputs with differences.
 
-    Attributes
-    ----------
-    func, arguments
-        The function, and what it is called with.
-    eps, atol, rtol, nondet_tol, check_dtypes
-        As for `gradcheck`.
+    Raises
+    ------
+    GradcheckError
+        At the first that differs.
     """
+    known: dict[int, _Quotients] = {}
+    compare = _compare_projections if check.fast_mode else _compare_jacobians
+    for output_nr, output in enumerate(check.outputs.values()):
+        for part in parts_of(output):
+            for input_nr in check.inputs:
+                if input_nr not in known:
+                    known[input_nr] = _quotients(check, check.arguments[input_nr])
+                found = {
+                    unit: [[_part(each, part) for each in row[output_nr]] for row in rows]
+                    for unit, rows in known[input_nr].items()
+                }
+                where = f"for output {output_nr} with respect to input {input_nr},\n"
+                compare(check, output, part, check.arguments[input_nr], found, where)
 
-    func: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    eps: float
-    atol: float
-    rtol: float
-    nondet_tol: float
-    check_dtypes: bool
 
-    def compare(
-        self, outputs: Sequence[TensorBase], differentiable: Sequence[int], fast_mode: bool
-    ) -> None:
-        """Compare the gradients of all `outputs` by the inputs at the positions `differentiable`.
+_Quotients: TypeAlias = dict[complex, list[list[list[complex]]]]
+"""Difference quotients by the unit of the direction: for every direction, those of each output."""
 
-        Raises
-        ------
-        GradcheckError
-            At the first that differs.
-        """
-        compare = self._compare_projections if fast_mode else self._compare_jacobians
-        for output_nr, output in enumerate(outputs):
-            for part in parts_of(output):
-                for input_nr in differentiable:
-                    compare(output_nr, output, part, input_nr)
 
-    def _outputs(self, *given: Any) -> tuple[TensorBase, ...]:
-        return differentiable_outputs(self.func(*given))
+def _quotients(check: Check, value: TensorBase) -> _Quotients:
+    return {
+        unit: check.along(value, unit, lambda _, move, where: check.quotients(value, move, where))
+        for unit in check.units(value)
+    }
 
-    def _compare_jacobians(
-        self, output_nr: int, output: TensorBase, part: complex, input_nr: int
-    ) -> None:
-        value = self.arguments[input_nr]
-        analytical = _analytical(output, value, part, self.check_dtypes)
-        again = _analytical(output, value, part, False)
-        numerical = numerical_jacobian(
-            self._outputs, self.arguments, input_nr, output_nr, output, part, self.eps
+
+def _part(number: complex, part: complex) -> float:
+    return complex(number).imag if part == 1j else complex(number).real
+
+
+def _compare_jacobians(
+    check: Check,
+    output: TensorBase,
+    part: complex,
+    value: TensorBase,
+    quotients: dict[complex, list[list[float]]],
+    where: str,
+) -> None:
+    analytical = _analytical(output, value, part, check.check_dtypes)
+    again = _analytical(output, value, part, False)
+    numerical: Jacobian = [
+        [sum(parts) for parts in zip(*rows, strict=True)]
+        for rows in zip(
+            *[[[unit * q for q in row] for row in rows] for unit, rows in quotients.items()],
+            strict=True,
         )
-        for left, right in _entries(analytical, numerical):
-            if not abs(left - right) <= self.atol + self.rtol * abs(right):
-                raise GradcheckError(
-                    f"{_prefix(output, part)}Jacobian mismatch for output {output_nr} with "
-                    f"respect to input {input_nr},\n"
-                    f"numerical:{show(numerical, value)}\nanalytical:{show(analytical, value)}\n"
-                )
-        for left, right in _entries(analytical, again):
-            if abs(left - right) > self.nondet_tol:
-                raise _nondeterministic(self.nondet_tol)
-
-    def _compare_projections(
-        self, output_nr: int, output: TensorBase, part: complex, input_nr: int
-    ) -> None:
-        numerical, analytical, again = directional(
-            self._outputs,
-            self.arguments,
-            input_nr,
-            output_nr,
-            output,
-            part,
-            self.eps,
-            self.check_dtypes,
+    ]
+    if not check.are_close(analytical, numerical):
+        raise GradcheckError(
+            f"{_prefix(output, part)}Jacobian mismatch {where}"
+            f"numerical:{show(numerical, value)}\nanalytical:{show(analytical, value)}\n"
         )
-        if not abs(numerical - analytical) <= self.atol + self.rtol * abs(numerical):
-            raise GradcheckError(
-                f"{_prefix(output, part)}Jacobian mismatch for output {output_nr} with respect to "
-                f"input {input_nr},\n"
-                f"numerical:{numerical}\nanalytical:{analytical}\n\nThe above quantities "
-                "relating the numerical and analytical jacobians are computed in fast mode: call "
-                "gradcheck with fast_mode=False to see both.\n"
-            )
-        if abs(analytical - again) > self.nondet_tol:
-            raise _nondeterministic(self.nondet_tol)
+    for row, other in zip(analytical, again, strict=True):
+        if any([abs(a - b) > check.nondet_tol for a, b in zip(row, other, strict=True)]):
+            raise _nondeterministic(check.nondet_tol)
 
 
-def _entries(left: Jacobian, right: Jacobian) -> Iterator[tuple[complex, complex]]:
-    for row, other in zip(left, right, strict=True):
-        yield from zip(row, other, strict=True)
+def _compare_projections(
+    check: Check,
+    output: TensorBase,
+    part: complex,
+    value: TensorBase,
+    quotients: dict[complex, list[list[float]]],
+    where: str,
+) -> None:
+    """Compare a random projection of the Jacobian: by differences, analytically, and analytically
+    once more.
+    """
+    weights = [each.real for each in map(complex, elements(project(output, seed=2)))]
+    numerical = sum([w * q for w, q in zip(weights, quotients[1.0][0], strict=True)])
+    gradient = engine_ops.filled_like(output, 0)
+    for index, weight in zip(indices(output), weights, strict=True):
+        write(gradient, index, weight * part)
+    steps = [complex(each) for each in elements(project(value, seed=1))]
+
+    def project_gradient() -> float:
+        found = map(complex, _gradient(output, value, gradient, check.check_dtypes))
+        return sum([g.real * s.real + g.imag * s.imag for g, s in zip(found, steps, strict=True)])
+
+    analytical, again = project_gradient(), project_gradient()
+    if not check.are_close([[analytical]], [[numerical]]):
+        raise GradcheckError(
+            f"{_prefix(output, part)}Jacobian mismatch {where}"
+            f"numerical:{numerical}\nanalytical:{analytical}\n{FAST_MODE}"
+        )
+    if abs(analytical - again) > check.nondet_tol:
+        raise _nondeterministic(check.nondet_tol)
 
 
 def _prefix(output: TensorBase, part: complex) -> str:
@@ -174,20 +169,32 @@ def _nondeterministic(nondet_tol: float) -> GradcheckError:
 def _analytical(
     output: TensorBase, value: TensorBase, part: complex, check_dtype: bool
 ) -> Jacobian:
-    columns = [
-        analytical_column(output, value, index, part, check_dtype)
-        for index in range(output.numel())
-    ]
-    return (
-        [list(row) for row in zip(*columns, strict=True)]
-        if columns
-        else [[] for _ in range(value.numel())]
-    )
+    columns = []
+    for index in indices(output):
+        gradient = engine_ops.filled_like(output, 0)
+        write(gradient, index, part)
+        columns.append(_gradient(output, value, gradient, check_dtype))
+    if not columns:
+        return [[] for _ in range(value.numel())]
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
-def check_batched(
-    arguments: tuple[Any, ...], differentiable: list[int], outputs: tuple[TensorBase, ...]
-) -> None:
+def _gradient(
+    output: TensorBase, value: TensorBase, gradient: TensorBase, check_dtype: bool
+) -> list[complex]:
+    (found,) = grad(output, value, gradient, retain_graph=True, allow_unused=True)
+    if found is None:
+        return [0.0] * value.numel()
+    if check_dtype and found.dtype != value.dtype:
+        raise GradcheckError(
+            f"Expected gradient to have dtype {value.dtype}, but got {found.dtype}."
+        )
+    if tuple(found.array.shape) != tuple(value.array.shape):
+        raise GradcheckError("Analytical gradient has incorrect size")
+    return elements(found)
+
+
+def check_batched(check: Check) -> None:
     """Check that a batch of gradients of an output gives what they give one after another.
 
     Raises
@@ -198,8 +205,8 @@ def check_batched(
     # Most checks need no transforms, which take their time to load.
     from ..transforms.batching.batched_gradients import stack, unstack
 
-    wanted = tuple([arguments[index] for index in differentiable])
-    for output in outputs:
+    wanted = tuple([check.arguments[index] for index in check.inputs])
+    for output in check.outputs.values():
         gradients = [project(output, seed=seed) for seed in range(2)]
         alone = [
             grad(output, wanted, each, retain_graph=True, allow_unused=True) for each in gradients
@@ -235,9 +242,7 @@ class _Undefined(Function):
         return None
 
 
-def check_undefined(
-    func: Any, arguments: tuple[Any, ...], differentiable: list[int], count: int
-) -> None:
+def check_undefined(check: Check) -> None:
     """Check that an undefined gradient for one output or all of them is taken for zero.
 
     Raises
@@ -245,12 +250,13 @@ def check_undefined(
     GradcheckError
         If it is not.
     """
-    wanted = tuple([arguments[index] for index in differentiable])
+    wanted = tuple([check.arguments[index] for index in check.inputs])
+    count = len(check.outputs)
     for undefined in [
         set(range(count)),
         *([{index} for index in range(count)] if count > 1 else []),
     ]:
-        outputs = differentiable_outputs(func(*arguments))
+        outputs = differentiable_outputs(check.func(*check.arguments))
         chosen = tuple(
             [_Undefined.apply(each) for index, each in enumerate(outputs) if index in undefined]
         )

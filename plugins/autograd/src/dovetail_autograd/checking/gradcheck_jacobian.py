@@ -1,5 +1,5 @@
-"""Jacobians for `gradcheck`, as lists of Python numbers: one row per input element, one column per
-output element.
+"""What `gradcheck` compares derivatives with: differences of function values, as lists of Python
+numbers, one row per input element and one column per output element.
 
 Complex numbers count by PyTorch's convention: the gradient of a real function L of z = a + ib is
 dL/da + i dL/db. A complex output is checked as two real ones, its real part (`part` 1) and its
@@ -9,20 +9,28 @@ imaginary part (`part` 1j).
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from dovetail_kernel import TensorBase, restoring, wrap
 from dovetail_kernel.signature import GRAD
 
-from ..engine.interface.backward import grad
 from ..engine.tasks.roots import as_tuple
 from ..graph import engine_ops
 from ..graph.grad_mode import enable_grad
 
 Jacobian: TypeAlias = list[list[complex]]
-Outputs: TypeAlias = Callable[..., tuple[TensorBase, ...]]
+Move: TypeAlias = Callable[[int], None]
+Made = TypeVar("Made")
+
+
+FAST_MODE = (
+    "\nThe above quantities relating the numerical and analytical jacobians are computed in fast "
+    "mode: call gradcheck with fast_mode=False to see both.\n"
+)
+"""The end of an error of fast mode."""
 
 
 class GradcheckError(RuntimeError):
@@ -91,56 +99,100 @@ def elements(value: TensorBase) -> list[complex]:
     return [host[index].item() for index in indices(value)]
 
 
-def _steps(value: TensorBase, eps: float) -> list[complex]:
-    return [eps, eps * 1j] if value.dtype.is_complex else [eps]
+@dataclass(frozen=True)
+class Check:
+    """A function whose derivatives are compared with differences of its values.
 
-
-def numerical_jacobian(
-    outputs: Outputs,
-    arguments: tuple[Any, ...],
-    input_nr: int,
-    output_nr: int,
-    output: TensorBase,
-    part: complex,
-    eps: float,
-) -> Jacobian:
-    """Return the Jacobian of `output` by differences; elements of the input are changed in place
-    and put back.
+    Attributes
+    ----------
+    func, arguments
+        The function, and what it is called with.
+    inputs
+        Positions of the arguments to differentiate by.
+    outputs
+        The outputs to differentiate, by their positions.
+    eps, atol, rtol, nondet_tol, check_dtypes, fast_mode
+        As for `gradcheck`.
     """
-    value = arguments[input_nr]
-    rows: Jacobian = []
-    for index, original in zip(indices(value), elements(value), strict=True):
-        row: list[complex] | None = None
-        for step in _steps(value, eps):
-            try:
-                write(value, index, original + step)
-                above = _seen_of(outputs, arguments, output_nr)
-                write(value, index, original - step)
-                below = _seen_of(outputs, arguments, output_nr)
-            finally:
-                write(value, index, original)
-            unit = step / eps
-            found = changes(above, below, output, f"on index {index} by {step}")
-            differences = [unit * _part(each, part) / (2 * eps) for each in found]
-            row = (
-                differences
-                if row is None
-                else [a + b for a, b in zip(row, differences, strict=True)]
-            )
-        assert row is not None
-        rows.append(row)
-    return rows
 
+    func: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    inputs: Sequence[int]
+    outputs: Mapping[int, TensorBase]
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    check_dtypes: bool
+    fast_mode: bool
 
-@restoring()
-def _seen_of(outputs: Outputs, arguments: tuple[object, ...], output_nr: int) -> Seen:
-    with enable_grad():
-        output = outputs(*arguments)[output_nr]
-    return Seen(output)
+    def along(
+        self, value: TensorBase, unit: complex, compute: Callable[[TensorBase, Move, str], Made]
+    ) -> list[Made]:
+        """Return what `compute` returns for every direction in which an input is changed: `unit`
+        times that of each of its elements, or in fast mode a random one.
 
+        `compute` is called with the direction, a function that moves the input by plus or minus
+        `eps` along it, and the words of error messages for it.
+        """
+        if self.fast_mode:
+            original, random_one = value.array.copy(), project(value, seed=1)
 
-def _part(number: complex, part: complex) -> float:
-    return complex(number).imag if part == 1j else complex(number).real
+            def move(sign: int) -> None:
+                write_all(value, original + sign * self.eps * random_one.array)
+
+            return [compute(random_one, move, f"along a random direction by {self.eps}")]
+        made = []
+        for index, element in zip(indices(value), elements(value), strict=True):
+            direction, step = engine_ops.filled_like(value, 0), unit * self.eps
+            write(direction, index, unit)
+
+            def move_element(
+                sign: int, index: Any = index, element: complex = element, step: complex = step
+            ) -> None:
+                write(value, index, element + sign * step)
+
+            made.append(compute(direction, move_element, f"on index {index} by {step}"))
+        return made
+
+    def quotients(self, value: TensorBase, move: Move, where: str) -> list[list[complex]]:
+        """Return, per output, the difference quotients for a move of an input, which is changed in
+        place and put back.
+        """
+        original = value.array.copy()
+        try:
+            move(1)
+            above = self._seen()
+            move(-1)
+            below = self._seen()
+        finally:
+            write_all(value, original)
+        return [
+            [each / (2 * self.eps) for each in _changes(high, low, output, where)]
+            for output, high, low in zip(self.outputs.values(), above, below, strict=True)
+        ]
+
+    @restoring()
+    def _seen(self) -> list[Seen]:
+        with enable_grad():
+            outputs = as_tuple(self.func(*self.arguments))
+        return [Seen(outputs[position]) for position in self.outputs]
+
+    def units(self, value: TensorBase) -> tuple[complex, ...]:
+        """Return the factors of directions of an input: real and imaginary ones of complex
+        inputs.
+        """
+        return (1.0, 1j) if value.dtype.is_complex and not self.fast_mode else (1.0,)
+
+    def are_close(self, found: Jacobian, expected: Jacobian) -> bool:
+        """Return whether derivatives equal differences, within the tolerances."""
+        return all(
+            [
+                abs(left - right) <= self.atol + self.rtol * abs(right)
+                for row, other in zip(found, expected, strict=True)
+                for left, right in zip(row, other, strict=True)
+            ]
+        )
 
 
 class Seen:
@@ -153,7 +205,7 @@ class Seen:
         self.shape, self.dtype = tuple(output.array.shape), output.dtype
 
 
-def changes(above: Seen, below: Seen, output: TensorBase, where: str) -> list[complex]:
+def _changes(above: Seen, below: Seen, output: TensorBase, where: str) -> list[complex]:
     """Return the differences between the elements of the outputs for two inputs.
 
     Parameters
@@ -194,30 +246,6 @@ def require_alike(
             )
 
 
-def analytical_column(
-    output: TensorBase, value: TensorBase, index: int, part: complex, check_dtype: bool
-) -> list[complex]:
-    """Return the gradient of element `index` of `output` with respect to `value`."""
-    gradient = engine_ops.filled_like(output, 0)
-    write(gradient, indices(output)[index], part)
-    return _gradient(output, value, gradient, check_dtype)
-
-
-def _gradient(
-    output: TensorBase, value: TensorBase, gradient: TensorBase, check_dtype: bool
-) -> list[complex]:
-    (found,) = grad(output, value, gradient, retain_graph=True, allow_unused=True)
-    if found is None:
-        return [0.0] * value.numel()
-    if check_dtype and found.dtype != value.dtype:
-        raise GradcheckError(
-            f"Expected gradient to have dtype {value.dtype}, but got {found.dtype}."
-        )
-    if tuple(found.array.shape) != tuple(value.array.shape):
-        raise GradcheckError("Analytical gradient has incorrect size")
-    return elements(found)
-
-
 def project(
     output: TensorBase, seed: int, requires_grad: bool = False, noncontiguous: bool = False
 ) -> TensorBase:
@@ -236,45 +264,6 @@ def project(
     if requires_grad:
         result._signature |= GRAD
     return result
-
-
-def directional(
-    outputs: Outputs,
-    arguments: tuple[Any, ...],
-    input_nr: int,
-    output_nr: int,
-    output: TensorBase,
-    part: complex,
-    eps: float,
-    check_dtype: bool,
-) -> tuple[float, float, float]:
-    """Return a random projection of the Jacobian: by differences, analytically, and analytically
-    once more.
-    """
-    value = arguments[input_nr]
-    direction = project(value, seed=1)
-    weights = [each.real for each in map(complex, elements(project(output, seed=2)))]
-    original = value.array.copy()
-    try:
-        write_all(value, original + eps * direction.array)
-        above = _seen_of(outputs, arguments, output_nr)
-        write_all(value, original - eps * direction.array)
-        below = _seen_of(outputs, arguments, output_nr)
-    finally:
-        write_all(value, original)
-    where = f"along a random direction by {eps}"
-    pairs = zip(weights, changes(above, below, output, where), strict=True)
-    numerical = sum([weight * _part(each, part) for weight, each in pairs]) / (2 * eps)
-    gradient = engine_ops.filled_like(output, 0)
-    for index, weight in zip(indices(output), weights, strict=True):
-        write(gradient, index, weight * part)
-    steps = [complex(each) for each in elements(direction)]
-
-    def analytical() -> float:
-        found = [complex(each) for each in _gradient(output, value, gradient, check_dtype)]
-        return sum([g.real * s.real + g.imag * s.imag for g, s in zip(found, steps, strict=True)])
-
-    return numerical, analytical(), analytical()
 
 
 def show(jacobian: Jacobian, value: TensorBase) -> str:
