@@ -81,8 +81,7 @@ draw_uniform(draw made, int precision, double low, double high)
     }
 }
 
-static PyObject *
-uniform(PyObject *const *arguments, int variant)
+KERNEL(uniform)
 {
     draw made;
     int precision;
@@ -106,8 +105,7 @@ draw_choices(draw made, double p)
     }
 }
 
-static PyObject *
-chosen(PyObject *const *arguments, int variant)
+KERNEL(chosen)
 {
     draw made;
     double p;
@@ -208,8 +206,7 @@ draw_pairs(draw made, int precision, double mean, double std, double *kept)
 
 /* Numbers in blocks where there are enough and `blocks` is not 0; 2 stands for half precision, whose
  * last words are not drawn. */
-static PyObject *
-normal(PyObject *const *arguments, int variant)
+KERNEL(normal)
 {
     draw made;
     int precision;
@@ -252,8 +249,7 @@ draw_times(draw made, int precision, double scale)
     }
 }
 
-static PyObject *
-exponential(PyObject *const *arguments, int variant)
+KERNEL(exponential)
 {
     draw made;
     int precision;
@@ -302,8 +298,7 @@ read_width(PyObject *object, npy_uint64 *width)
     return is_whole;
 }
 
-static PyObject *
-integers(PyObject *const *arguments, int variant)
+KERNEL(integers)
 {
     draw made;
     npy_intp low;
@@ -342,8 +337,7 @@ shuffle(draw made, int paired)
     }
 }
 
-static PyObject *
-permutation(PyObject *const *arguments, int variant)
+KERNEL(permutation)
 {
     draw made;
     int paired;

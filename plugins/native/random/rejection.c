@@ -233,15 +233,13 @@ numbers_of(PyObject *const *arguments, number_function *draw, PyObject *second, 
     return made;
 }
 
-static PyObject *
-draw_poisson(PyObject *const *arguments, int variant)
+KERNEL(draw_poisson)
 {
     stream draws;
     return (PyObject *)numbers_of(arguments, poisson, NULL, &draws);
 }
 
-static PyObject *
-draw_binomial(PyObject *const *arguments, int variant)
+KERNEL(draw_binomial)
 {
     stream draws;
     return arguments[3] == NULL
@@ -250,8 +248,7 @@ draw_binomial(PyObject *const *arguments, int variant)
 }
 
 /* random.gamma(bits, size, alpha, kept): the numbers, and the new `kept`. */
-static PyObject *
-draw_gamma(PyObject *const *arguments, int variant)
+KERNEL(draw_gamma)
 {
     stream draws = {.kept = NAN};
     if (is_given(arguments[3]) && !read_number(arguments[3], &draws.kept)) {

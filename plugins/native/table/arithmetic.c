@@ -16,8 +16,7 @@ combine(
 
 /* The sum of an array and one that is scaled by alpha, which PyTorch rounds to half precision: a
  * new array, or the one that is given. */
-static PyObject *
-scaled_sum(PyObject *const *arguments, int sign)
+KERNEL_OF(scaled_sum, sign)
 {
     double alpha;
     return read_number(arguments[2], &alpha)
@@ -28,8 +27,7 @@ scaled_sum(PyObject *const *arguments, int sign)
 }
 
 /* An array plus a scaled product or quotient of two others. */
-static PyObject *
-add_scaled(PyObject *const *arguments, int function)
+KERNEL_OF(add_scaled, function)
 {
     double value = 1;
     return arguments[3] == NULL || read_number(arguments[3], &value)
@@ -38,8 +36,7 @@ add_scaled(PyObject *const *arguments, int function)
 }
 
 /* A number on the way to an end: from the nearer end, so that a weight of 1 gives that. */
-static PyObject *
-interpolate(PyObject *const *arguments, int variant)
+KERNEL(interpolate)
 {
     double weight;
     if (!read_number(arguments[2], &weight)) {
@@ -51,8 +48,7 @@ interpolate(PyObject *const *arguments, int variant)
 }
 
 /* Huber's loss of every element. */
-static PyObject *
-huber_terms(PyObject *const *arguments, int variant)
+KERNEL(huber_terms)
 {
     double bound;
     return read_number(arguments[2], &bound)
@@ -61,8 +57,7 @@ huber_terms(PyObject *const *arguments, int variant)
 }
 
 /* A number from which a scaled array is subtracted. */
-static PyObject *
-subtract_from(PyObject *const *arguments, int variant)
+KERNEL(subtract_from)
 {
     double numbers[2] = {0, 1};
     if (precision_of(arguments[0]) < 0 || !read_number(arguments[1], &numbers[0]) ||
@@ -98,8 +93,7 @@ number_like(PyObject *object, PyObject *array)
 }
 
 /* A function of two arrays, of which the second may be a number. */
-static PyObject *
-of_number(PyObject *const *arguments, int function)
+KERNEL_OF(of_number, function)
 {
     double number;
     if (!read_number(arguments[1], &number)) {
@@ -115,14 +109,12 @@ of_number(PyObject *const *arguments, int function)
 }
 
 /* The next number in half precision is another one in single precision. */
-static PyObject *
-nextafter_of_wide(PyObject *const *arguments, int variant)
+KERNEL(nextafter_of_wide)
 {
     return precision_of(arguments[0]) < 0 ? NULL : of_two(arguments, ELEMENTWISE_nextafter);
 }
 
-static PyObject *
-divide_in_mode(PyObject *const *arguments, int variant)
+KERNEL(divide_in_mode)
 {
     return arguments[2] != NULL && PyUnicode_Check(arguments[2]) &&
                    PyUnicode_CompareWithASCIIString(arguments[2], "floor") == 0
@@ -130,8 +122,7 @@ divide_in_mode(PyObject *const *arguments, int variant)
                : NULL;
 }
 
-static PyObject *
-interpolate_by_array(PyObject *const *arguments, int variant)
+KERNEL(interpolate_by_array)
 {
     return arguments[1] != NULL && arguments[2] != NULL
                ? evaluate_into(ELEMENTWISE_lerp, 3, arguments, NULL, arguments[OUT])
@@ -153,8 +144,7 @@ of_both(
     return both;
 }
 
-static PyObject *
-prelu_backward(PyObject *const *arguments, int variant)
+KERNEL(prelu_backward)
 {
     return arguments[1] != NULL && arguments[2] != NULL
                ? of_both(
@@ -163,15 +153,13 @@ prelu_backward(PyObject *const *arguments, int variant)
                : NULL;
 }
 
-static PyObject *
-log_sigmoid(PyObject *const *arguments, int variant)
+KERNEL(log_sigmoid)
 {
     return of_both(arguments, ELEMENTWISE_log_sigmoid, 1, ELEMENTWISE_power_of_size, 1);
 }
 
 /* Numbers in place of NaN and infinities: by default 0 and the ends of the dtype. */
-static PyObject *
-replace_infinite(PyObject *const *arguments, int variant)
+KERNEL(replace_infinite)
 {
     int precision = precision_of(arguments[0]), half = half_of_plain(arguments[0]);
     double greatest = precision == 1 ? DBL_MAX : half == 0 ? 65504 : half == 1 ? 0x1.fep127 : FLT_MAX;
@@ -220,8 +208,7 @@ raise_doubles(char *const *data, const double *numbers, ptrdiff_t count)
     raise_elements(data, count, 1);
 }
 
-static PyObject *
-power_of_arrays(PyObject *const *arguments, int variant)
+KERNEL(power_of_arrays)
 {
     int precision = precision_of(arguments[0]) == 1;
     return arguments[1] != NULL &&
@@ -234,8 +221,7 @@ power_of_arrays(PyObject *const *arguments, int variant)
 }
 
 /* Squares, cubes and what is divided by them, as products; other powers by numbers. */
-static PyObject *
-power(PyObject *const *arguments, int variant)
+KERNEL(power)
 {
     double exponent;
     int precision = precision_of(arguments[0]);

@@ -1,6 +1,6 @@
 /* Attention as an operator: the scores of some queries at a time stay in the cache. Products are
  * BLAS's. */
-#include "layouts.h"
+#include "table.h"
 
 #include <math.h>
 
@@ -155,51 +155,11 @@ read_attention(PyObject *const *arguments, int precision, attention_sizes *sizes
            (!is_given(arguments[6]) || read_number(arguments[6], &sizes->scale));
 }
 
-static PyObject *attention(PyObject *const *arguments, int variant);
-
-/* The same of half precision: the means are rounded once, the logarithms are of single precision. */
-static PyObject *
-attention_of_halves(PyObject *const *arguments, PyArray_Descr *dtype, int half)
-{
-    PyObject *wide[7], *made = NULL;
-    memcpy(wide, arguments, sizeof wide);
-    int count = 0;
-    for (; count < 3; count++) {
-        PyArrayObject *each = plain_array(arguments[count]);
-        wide[count] = each == NULL || half_of(each) != half || !PyArray_ISNOTSWAPPED(each)
-                          ? NULL
-                          : (PyObject *)as_single(each);
-        if (wide[count] == NULL) {
-            break;
-        }
-    }
-    if (count == 3) {
-        made = attention(wide, 0);
-    }
-    PyObject *means = made == NULL ? NULL : PyTuple_GET_ITEM(made, 0);
-    if (means != NULL) {
-        means = (PyObject *)as_half((PyArrayObject *)means, dtype, half);
-        PyObject *both =
-            means == NULL ? NULL : PyTuple_Pack(2, means, PyTuple_GET_ITEM(made, 1));
-        Py_XDECREF(means);
-        Py_SETREF(made, both);
-    }
-    while (count > 0) {
-        Py_DECREF(wide[--count]);
-    }
-    return made;
-}
-
 /* _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask,
  * scale): means, logarithms. */
-static PyObject *
-attention(PyObject *const *arguments, int variant)
+KERNEL(attention)
 {
     int precision = precision_of(arguments[0]);
-    PyArrayObject *first = precision < 0 ? plain_array(arguments[0]) : NULL;
-    if (first != NULL && half_of(first) >= 0) {
-        return attention_of_halves(arguments, PyArray_DESCR(first), half_of(first));
-    }
     attention_sizes sizes;
     ufunc_loop loop;
     if (!read_attention(arguments, precision, &sizes) ||
@@ -236,8 +196,7 @@ const kernel_row attention_rows[] = {
      __LINE__,
      attention,
      {"query", "key", "value", "dropout_p", "is_causal", "attn_mask", "scale"},
-     1,
-     NULL,
-     0},
+     0,
+     "3x1"},
     {NULL},
 };

@@ -116,8 +116,7 @@ read_mode(PyObject *name)
 }
 
 /* In channels_last the axes with a border are followed by the channels. */
-static PyObject *
-border(PyObject *const *arguments, int variant)
+KERNEL(border)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp pad[NPY_MAXDIMS], shape[NPY_MAXDIMS];

@@ -6,8 +6,7 @@
 
 /* ---- what is written ------------------------------------------------------------------------- */
 
-static PyObject *
-zero(PyObject *const *arguments, int variant)
+KERNEL(zero)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     if (x == NULL) {
@@ -18,15 +17,13 @@ zero(PyObject *const *arguments, int variant)
     return PyArray_Zeros(0, NULL, dtype, 0);
 }
 
-static PyObject *
-number(PyObject *const *arguments, int variant)
+KERNEL(number)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     return x == NULL || arguments[1] == NULL ? NULL : (PyObject *)number_like(x, arguments[1]);
 }
 
-static PyObject *
-source(PyObject *const *arguments, int variant)
+KERNEL(source)
 {
     PyArrayObject *x = plain_array(arguments[0]), *from = plain_array(arguments[1]);
     if (x == NULL || from == NULL || (PyArray_NDIM(from) == 0 && PyArray_NDIM(x) > 0) ||
@@ -38,16 +35,14 @@ source(PyObject *const *arguments, int variant)
 
 /* ---- whole arrays ---------------------------------------------------------------------------- */
 
-static PyObject *
-copy_whole(PyObject *const *arguments, int variant)
+KERNEL(copy_whole)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     return x == NULL || is_given(arguments[1]) ? NULL : (PyObject *)copy_of(x);
 }
 
 /* arrays.contiguous(array): the array itself, or a copy in C order. */
-static PyObject *
-contiguous(PyObject *const *arguments, int variant)
+KERNEL(contiguous)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     if (x == NULL || PyArray_IS_C_CONTIGUOUS(x)) {
@@ -82,8 +77,7 @@ copy_part(PyArrayObject *to, npy_intp to_offset, const npy_intp *to_strides, PyA
 }
 
 /* The result, whose axes are taken in two: which repetition, and where in it. */
-static PyObject *
-repeat(PyObject *const *arguments, int variant)
+KERNEL(repeat)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp counts[NPY_MAXDIMS], dims[NPY_MAXDIMS], pairs[NPY_MAXDIMS];
@@ -145,8 +139,7 @@ filled(PyArrayObject *model, PyObject *number, const npy_intp *dims)
 }
 
 /* Pairs of how many elements come before and after, from the last axis on; negative ones leave out. */
-static PyObject *
-pad(PyObject *const *arguments, int variant)
+KERNEL(pad)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     int is_last = x != NULL && is_channels_last(x);
@@ -223,7 +216,7 @@ joins(PyArrayObject *first, PyObject *item, int axis, int is_new)
 
 /* Join images whose channels all come last in memory along an axis: as arrays in C order, whose axes
  * are as memory has them. NULL as `join`. */
-static PyObject *join(PyObject *const *arguments, int is_new);
+KERNEL_OF(join, is_new);
 static PyObject *
 join_last(PyObject *list, int axis, int ndim)
 {
@@ -246,8 +239,7 @@ join_last(PyObject *list, int axis, int ndim)
     return made == NULL ? NULL : (PyObject *)with_channels_second((PyArrayObject *)made);
 }
 
-static PyObject *
-join(PyObject *const *arguments, int is_new)
+KERNEL_OF(join, is_new)
 {
     PyObject *list = arguments[0];
     if (list == NULL || !PyList_CheckExact(list) || PyList_GET_SIZE(list) == 0) {
@@ -327,8 +319,7 @@ copy_backwards(char *to, PyArrayObject *turned)
     }
 }
 
-static PyObject *
-flip(PyObject *const *arguments, int variant)
+KERNEL(flip)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp axes[NPY_MAXDIMS], strides[NPY_MAXDIMS], offset = 0;
@@ -390,8 +381,7 @@ shift_blocks(char *to, const char *from, npy_intp block, npy_intp moved, npy_int
     }
 }
 
-static PyObject *
-roll(PyObject *const *arguments, int variant)
+KERNEL(roll)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp shift, dim;
@@ -437,8 +427,7 @@ copy_triangle(
     }
 }
 
-static PyObject *
-triangle(PyObject *const *arguments, int part)
+KERNEL_OF(triangle, part)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp diagonal = 0;
@@ -488,8 +477,7 @@ MIRROR(mirror_single, float)
 MIRROR(mirror_double, double)
 
 /* fft.mirrored(half, axis, size), along the last axis of an array in C order. */
-static PyObject *
-mirrored(PyObject *const *arguments, int variant)
+KERNEL(mirrored)
 {
     PyArrayObject *half = plain_array(arguments[0]);
     npy_intp axis, size, dims[NPY_MAXDIMS];
@@ -556,15 +544,13 @@ choose(PyArrayObject *condition, PyArrayObject *first, PyArrayObject *second)
     return compute_rows(&call);
 }
 
-static PyObject *
-where(PyObject *const *arguments, int variant)
+KERNEL(where)
 {
     return choose(
         plain_array(arguments[0]), plain_array(arguments[1]), plain_array(arguments[2]));
 }
 
-static PyObject *
-masked_fill(PyObject *const *arguments, int variant)
+KERNEL(masked_fill)
 {
     PyObject *filled[] = {arguments[0], arguments[2]}, *value = number(filled, 0);
     PyObject *made = choose(

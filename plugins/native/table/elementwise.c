@@ -194,15 +194,13 @@ read_approximation(PyObject *object, int exact, int by_tanh)
                                                                    : -1;
 }
 
-static PyObject *
-gelu(PyObject *const *arguments, int variant)
+KERNEL(gelu)
 {
     int function = read_approximation(arguments[1], ELEMENTWISE_gelu, ELEMENTWISE_gelu_tanh);
     return function < 0 ? NULL : of_first(arguments, function, NULL);
 }
 
-static PyObject *
-gelu_backward(PyObject *const *arguments, int variant)
+KERNEL(gelu_backward)
 {
     int function = read_approximation(
         arguments[2], ELEMENTWISE_gelu_backward, ELEMENTWISE_gelu_tanh_backward);
@@ -223,32 +221,28 @@ limit(
                : NULL;
 }
 
-static PyObject *
-clamp(PyObject *const *arguments, int variant)
+KERNEL(clamp)
 {
     return is_given(arguments[1]) || is_given(arguments[2])
                ? limit(arguments, arguments[1], arguments[2], -INFINITY, INFINITY)
                : NULL;
 }
 
-static PyObject *
-clamp_min(PyObject *const *arguments, int variant)
+KERNEL(clamp_min)
 {
     return is_given(arguments[1])
                ? limit(arguments, arguments[1], NULL, -INFINITY, INFINITY)
                : NULL;
 }
 
-static PyObject *
-clamp_max(PyObject *const *arguments, int variant)
+KERNEL(clamp_max)
 {
     return is_given(arguments[1])
                ? limit(arguments, NULL, arguments[1], -INFINITY, INFINITY)
                : NULL;
 }
 
-static PyObject *
-hardtanh(PyObject *const *arguments, int variant)
+KERNEL(hardtanh)
 {
     return arguments[1] == Py_None || arguments[2] == Py_None
                ? NULL
@@ -269,8 +263,7 @@ static const struct {
     [ELEMENTWISE_threshold_backward] = {2, 1, {NAN}},
 };
 
-static PyObject *
-of_numbers(PyObject *const *arguments, int function)
+KERNEL_OF(of_numbers, function)
 {
     int arrays = with_numbers[function].arrays;
     PyObject *array = arguments[arrays - 1];
@@ -286,8 +279,7 @@ of_numbers(PyObject *const *arguments, int function)
     return evaluate_into(function, arrays, arguments, numbers, arguments[OUT]);
 }
 
-static PyObject *
-shrink_backward(PyObject *const *arguments, int variant)
+KERNEL(shrink_backward)
 {
     double bound;
     return arguments[1] != NULL && arguments[2] != NULL &&
@@ -296,8 +288,7 @@ shrink_backward(PyObject *const *arguments, int variant)
                : NULL;
 }
 
-static PyObject *
-leaky_relu_backward(PyObject *const *arguments, int variant)
+KERNEL(leaky_relu_backward)
 {
     int is_result;
     double slope;
@@ -308,8 +299,7 @@ leaky_relu_backward(PyObject *const *arguments, int variant)
                : NULL;
 }
 
-static PyObject *
-hardshrink(PyObject *const *arguments, int variant)
+KERNEL(hardshrink)
 {
     double bound;
     return read_size_bound(arguments[1], arguments[0], &bound)
@@ -317,8 +307,7 @@ hardshrink(PyObject *const *arguments, int variant)
                : NULL;
 }
 
-static PyObject *
-softshrink(PyObject *const *arguments, int variant)
+KERNEL(softshrink)
 {
     double bound;
     return read_parameter(arguments[1], arguments[0], 0.5, &bound) && bound >= 0 &&
@@ -339,8 +328,7 @@ read_factors(PyObject *const *arguments, PyObject *array, double *factors)
     return factors[2] > 0 && isfinite(factors[2]);
 }
 
-static PyObject *
-elu(PyObject *const *arguments, int variant)
+KERNEL(elu)
 {
     double factors[3];
     if (!read_factors(arguments + 1, arguments[0], factors)) {
@@ -350,8 +338,7 @@ elu(PyObject *const *arguments, int variant)
     return of_first(arguments, ELEMENTWISE_elu, numbers);
 }
 
-static PyObject *
-celu(PyObject *const *arguments, int variant)
+KERNEL(celu)
 {
     double numbers[2];
     if (!read_parameter(arguments[1], arguments[0], 1, numbers) || !(numbers[0] > 0) ||
@@ -362,8 +349,7 @@ celu(PyObject *const *arguments, int variant)
     return of_first(arguments, ELEMENTWISE_celu, numbers);
 }
 
-static PyObject *
-elu_backward(PyObject *const *arguments, int variant)
+KERNEL(elu_backward)
 {
     int is_result;
     double factors[3];

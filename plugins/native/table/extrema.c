@@ -77,8 +77,7 @@ with_axis(PyArrayObject *array, int axis, int keeps)
     return made;
 }
 
-static PyObject *
-index_of(PyObject *const *arguments, int kind)
+KERNEL_OF(index_of, kind)
 {
     int axis, keeps;
     if (!read_arguments(arguments, &axis, &keeps)) {
@@ -87,8 +86,7 @@ index_of(PyObject *const *arguments, int kind)
     return with_axis(indices_along(kind, (PyArrayObject *)arguments[0], axis), axis, keeps);
 }
 
-static PyObject *
-extremum_along(PyObject *const *arguments, int kind)
+KERNEL_OF(extremum_along, kind)
 {
     int axis, keeps;
     if (!read_arguments(arguments, &axis, &keeps)) {

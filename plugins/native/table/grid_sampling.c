@@ -46,8 +46,7 @@ set_shape(npy_intp *shape, PyObject *images, PyObject *grid)
     }
 }
 
-static PyObject *
-values(PyObject *const *arguments, int ndim)
+KERNEL_OF(values, ndim)
 {
     grid_sampling how;
     int precision;
@@ -73,8 +72,7 @@ values(PyObject *const *arguments, int ndim)
     return (PyObject *)made;
 }
 
-static PyObject *
-gradients(PyObject *const *arguments, int variant)
+KERNEL(gradients)
 {
     grid_sampling how;
     int precision, asked[2];

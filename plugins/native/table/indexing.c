@@ -42,8 +42,7 @@ slices_at(PyObject *x, int axis, PyObject *index)
 }
 
 /* index_select(self, dim, index) */
-static PyObject *
-index_select(PyObject *const *arguments, int variant)
+KERNEL(index_select)
 {
     int axis;
     PyObject *x = arguments[0], *index = arguments[2];
@@ -59,8 +58,7 @@ index_select(PyObject *const *arguments, int variant)
 }
 
 /* embedding(weight, indices, …) */
-static PyObject *
-embedding(PyObject *const *arguments, int variant)
+KERNEL(embedding)
 {
     if (!is_array(arguments[0]) || !is_index(arguments[1]) ||
         PyArray_NDIM((PyArrayObject *)arguments[0]) != 2) {
@@ -70,8 +68,7 @@ embedding(PyObject *const *arguments, int variant)
 }
 
 /* gather(self, dim, index) */
-static PyObject *
-gather(PyObject *const *arguments, int variant)
+KERNEL(gather)
 {
     int axis;
     PyArrayObject *x = (PyArrayObject *)arguments[0], *index = (PyArrayObject *)arguments[2];
@@ -86,8 +83,7 @@ gather(PyObject *const *arguments, int variant)
 }
 
 /* arrays.take_along_axis(arr, indices, axis), without broadcasting. */
-static PyObject *
-take_along_axis(PyObject *const *arguments, int variant)
+KERNEL(take_along_axis)
 {
     PyObject *x = arguments[0], *index = arguments[1], *axis = arguments[2];
     int place;
@@ -99,8 +95,7 @@ take_along_axis(PyObject *const *arguments, int variant)
 }
 
 /* take(self, index) */
-static PyObject *
-take(PyObject *const *arguments, int variant)
+KERNEL(take)
 {
     PyArrayObject *index = (PyArrayObject *)arguments[1];
     indexed_call call = {0};
@@ -118,8 +113,7 @@ take(PyObject *const *arguments, int variant)
 
 /* index.Tensor(self, indices). What is not in C order has a memory order of its own, which the
  * reference knows. */
-static PyObject *
-index_elements(PyObject *const *arguments, int variant)
+KERNEL(index_elements)
 {
     index_key key;
     if (!is_array(arguments[0]) || !read_key(arguments[1], (PyArrayObject *)arguments[0], &key)) {

@@ -46,8 +46,7 @@ read_reduction(PyObject *object)
     return read_size(object, &number) && number <= SUM ? (int)number : -1;
 }
 
-static PyObject *
-forward(PyObject *const *arguments, int variant)
+KERNEL(forward)
 {
     PyObject *array = arguments[0];
     int precision = precision_of(array), reduction = read_reduction(arguments[3]);
@@ -84,8 +83,7 @@ forward(PyObject *const *arguments, int variant)
     return tuple_of(&made);
 }
 
-static PyObject *
-backward(PyObject *const *arguments, int variant)
+KERNEL(backward)
 {
     PyObject *array = arguments[1];
     int precision = precision_of(array), reduction = read_reduction(arguments[4]);

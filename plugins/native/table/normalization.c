@@ -66,8 +66,7 @@ ends_alike(PyObject *object, PyObject *array, int lead)
            has_shape(object, PyArray_NDIM(whole) - lead, PyArray_DIMS(whole) + lead);
 }
 
-static PyObject *
-layer_norm(PyObject *const *arguments, int variant)
+KERNEL(layer_norm)
 {
     PyObject *array = arguments[0];
     int lead, precision = precision_of(array);
@@ -105,8 +104,7 @@ layer_norm(PyObject *const *arguments, int variant)
     return tuple_of(&made);
 }
 
-static PyObject *
-layer_norm_backward(PyObject *const *arguments, int variant)
+KERNEL(layer_norm_backward)
 {
     PyObject *array = arguments[1], *of_weight = arguments[5], *of_bias = arguments[6];
     int lead, mask[3], precision = precision_of(array);
@@ -204,8 +202,7 @@ be_rows(image_shape *shape, int is_last)
     }
 }
 
-static PyObject *
-batch_norm(PyObject *const *arguments, int variant)
+KERNEL(batch_norm)
 {
     PyObject *array = arguments[0];
     int training, precision = precision_of(array);
@@ -249,8 +246,7 @@ batch_norm(PyObject *const *arguments, int variant)
     return tuple_of(&made);
 }
 
-static PyObject *
-batch_norm_backward(PyObject *const *arguments, int variant)
+KERNEL(batch_norm_backward)
 {
     PyObject *array = arguments[1];
     int training, mask[3], precision = precision_of(array);
@@ -319,8 +315,7 @@ is_vector(PyObject *object)
                                  PyArray_NDIM((PyArrayObject *)object) == 1);
 }
 
-static PyObject *
-group_norm(PyObject *const *arguments, int variant)
+KERNEL(group_norm)
 {
     PyObject *array = arguments[0];
     int precision = precision_of(array);
@@ -352,8 +347,7 @@ group_norm(PyObject *const *arguments, int variant)
     return tuple_of(&made);
 }
 
-static PyObject *
-group_norm_backward(PyObject *const *arguments, int variant)
+KERNEL(group_norm_backward)
 {
     PyObject *array = arguments[1];
     int mask[3], precision = precision_of(array);

@@ -176,8 +176,7 @@ first_along(PyObject *object, int axis, npy_intp k, int greatest_first)
     return tuple_of(&made);
 }
 
-static PyObject *
-sort(PyObject *const *arguments, int variant)
+KERNEL(sort)
 {
     int axis, greatest_first;
     return has_order_along(arguments[0], arguments[1], &axis) &&
@@ -188,15 +187,13 @@ sort(PyObject *const *arguments, int variant)
                : NULL;
 }
 
-static PyObject *
-sort_stable(PyObject *const *arguments, int variant)
+KERNEL(sort_stable)
 {
     PyObject *const others[] = {arguments[0], arguments[2], arguments[3]};
     return sort(others, 0);
 }
 
-static PyObject *
-topk(PyObject *const *arguments, int variant)
+KERNEL(topk)
 {
     npy_intp k;
     int axis, greatest_first = 1;
@@ -320,8 +317,7 @@ chosen_along(PyObject *object, int axis, int keeps, choice chosen, npy_intp rank
     return tuple_of(&made);
 }
 
-static PyObject *
-choose_along(PyObject *const *arguments, int chosen)
+KERNEL_OF(choose_along, chosen)
 {
     int axis, keeps;
     return has_order_along(arguments[0], arguments[1], &axis) &&
@@ -330,8 +326,7 @@ choose_along(PyObject *const *arguments, int chosen)
                : NULL;
 }
 
-static PyObject *
-kthvalue(PyObject *const *arguments, int variant)
+KERNEL(kthvalue)
 {
     npy_intp k;
     int axis, keeps;
@@ -344,8 +339,7 @@ kthvalue(PyObject *const *arguments, int variant)
 }
 
 /* The median of all elements. */
-static PyObject *
-median(PyObject *const *arguments, int chosen)
+KERNEL_OF(median, chosen)
 {
     ordered_rows rows = {0};
     if (!has_order(arguments[0]) || !open_rows(&rows, arguments[0], NULL, 0)) {
@@ -389,8 +383,7 @@ find_groups(const ordered_rows *rows, int64_t *groups)
 }
 
 /* The distinct elements in order, the group of each element and the sizes of groups. */
-static PyObject *
-unique(PyObject *const *arguments, int variant)
+KERNEL(unique)
 {
     int has_groups, has_counts;
     ordered_rows rows = {0};

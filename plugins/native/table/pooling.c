@@ -230,8 +230,7 @@ compute_maxima(const pooling *read, PyObject *images, int may_stay)
     return tuple_of(&made);
 }
 
-static PyObject *
-max_pool(PyObject *const *arguments, int ndim)
+KERNEL_OF(max_pool, ndim)
 {
     pooling read;
     return read_images(arguments[0], ndim, &read) &&
@@ -242,8 +241,7 @@ max_pool(PyObject *const *arguments, int ndim)
                : NULL;
 }
 
-static PyObject *
-adaptive_max_pool(PyObject *const *arguments, int ndim)
+KERNEL_OF(adaptive_max_pool, ndim)
 {
     pooling read;
     return read_images(arguments[0], ndim, &read) && read_number_of_windows(&read, arguments[1])
@@ -316,20 +314,17 @@ averages(PyObject *images, PyObject *gradients, PyObject *const *how, int ndim)
     return compute_averages(&read, images, gradients, divisor);
 }
 
-static PyObject *
-avg_pool(PyObject *const *arguments, int ndim)
+KERNEL_OF(avg_pool, ndim)
 {
     return averages(arguments[0], NULL, arguments + 1, ndim);
 }
 
-static PyObject *
-avg_pool_backward(PyObject *const *arguments, int ndim)
+KERNEL_OF(avg_pool_backward, ndim)
 {
     return arguments[1] == NULL ? NULL : averages(arguments[1], arguments[0], arguments + 2, ndim);
 }
 
-static PyObject *
-adaptive_avg_pool(PyObject *const *arguments, int ndim)
+KERNEL_OF(adaptive_avg_pool, ndim)
 {
     pooling read;
     pooling_divisor divisor = {0, 0};
@@ -338,8 +333,7 @@ adaptive_avg_pool(PyObject *const *arguments, int ndim)
                : NULL;
 }
 
-static PyObject *
-adaptive_avg_pool_backward(PyObject *const *arguments, int ndim)
+KERNEL_OF(adaptive_avg_pool_backward, ndim)
 {
     pooling read;
     pooling_divisor divisor = {0, 0};
@@ -417,26 +411,22 @@ maxima_backward(PyObject *grad, PyObject *images, PyObject *indices, int ndim, i
                : NULL;
 }
 
-static PyObject *
-max_pool_backward(PyObject *const *arguments, int ndim)
+KERNEL_OF(max_pool_backward, ndim)
 {
     return maxima_backward(arguments[0], arguments[1], arguments[7], ndim, 1);
 }
 
-static PyObject *
-adaptive_max_pool_backward(PyObject *const *arguments, int ndim)
+KERNEL_OF(adaptive_max_pool_backward, ndim)
 {
     return maxima_backward(arguments[0], arguments[1], arguments[2], ndim, ndim == 2);
 }
 
-static PyObject *
-fractional_max_pool_backward(PyObject *const *arguments, int ndim)
+KERNEL_OF(fractional_max_pool_backward, ndim)
 {
     return maxima_backward(arguments[0], arguments[1], arguments[4], ndim, 0);
 }
 
-static PyObject *
-max_unpool(PyObject *const *arguments, int ndim)
+KERNEL_OF(max_unpool, ndim)
 {
     npy_intp sizes[3], shape[NPY_MAXDIMS], numbers[3];
     if (!are_values_at(arguments[0], arguments[1], ndim) ||

@@ -170,8 +170,7 @@ product(
 /* ---- operators ------------------------------------------------------------------------------- */
 
 /* mm and bmm: arrays of `ndim` axes. */
-static PyObject *
-multiply(PyObject *const *arguments, int ndim)
+KERNEL_OF(multiply, ndim)
 {
     PyArrayObject *x = blas_array(arguments[0], ndim), *other = blas_array(arguments[1], ndim);
     if (x == NULL || other == NULL || PyArray_TYPE(x) != PyArray_TYPE(other) ||
@@ -186,8 +185,7 @@ multiply(PyObject *const *arguments, int ndim)
         x, sizes, matrices_of(x), matrices_of(other), ndim, dims + 3 - ndim);
 }
 
-static PyObject *
-mv(PyObject *const *arguments, int variant)
+KERNEL(mv)
 {
     PyArrayObject *x = blas_array(arguments[0], 2), *vector = blas_array(arguments[1], 1);
     if (x == NULL || vector == NULL || PyArray_TYPE(x) != PyArray_TYPE(vector) ||
@@ -256,8 +254,7 @@ is_one(PyObject *factor)
     return factor == NULL || (read_number(factor, &number) && number == 1);
 }
 
-static PyObject *
-addmm(PyObject *const *arguments, int variant)
+KERNEL(addmm)
 {
     return is_one(arguments[3]) && is_one(arguments[4])
                ? add_product(
@@ -265,8 +262,7 @@ addmm(PyObject *const *arguments, int variant)
                : NULL;
 }
 
-static PyObject *
-linear(PyObject *const *arguments, int variant)
+KERNEL(linear)
 {
     return add_product(blas_array(arguments[0], 2), blas_array(arguments[1], 2), arguments[2], 1);
 }

@@ -71,8 +71,7 @@ number_at(npy_intp i, double start, double step)
     return start == 0 ? number : number + start;
 }
 
-static PyObject *
-arange(PyObject *const *arguments, int variant)
+KERNEL(arange)
 {
     npy_intp first, last, stride, length;
     double start, end, step;
@@ -106,8 +105,7 @@ read_exact(PyObject *object, double *number)
 }
 
 /* From the nearer end, so that both ends are exact. */
-static PyObject *
-linspace(PyObject *const *arguments, int variant)
+KERNEL(linspace)
 {
     double start, end;
     npy_intp steps;
@@ -134,8 +132,7 @@ linspace(PyObject *const *arguments, int variant)
 
 /* ---- one number, and the unit matrix --------------------------------------------------------- */
 
-static PyObject *
-full(PyObject *const *arguments, int variant)
+KERNEL(full)
 {
     npy_intp dims[NPY_MAXDIMS], whole = 0;
     double number = 0;
@@ -156,8 +153,7 @@ full(PyObject *const *arguments, int variant)
     return (PyObject *)made;
 }
 
-static PyObject *
-eye(PyObject *const *arguments, int variant)
+KERNEL(eye)
 {
     npy_intp dims[2];
     number_type type = type_of(arguments[1]);

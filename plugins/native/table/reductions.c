@@ -1,5 +1,5 @@
 /* Reductions as operators: sums, means, products, extrema, variances and norms. */
-#include "layouts.h"
+#include "table.h"
 
 #include <math.h>
 
@@ -9,9 +9,9 @@ enum { LEAST_COLUMNS = 64 };
 /* ---- axes ------------------------------------------------------------------------------------ */
 
 typedef struct {
-    PyArrayObject *array; /* that of the call; once read, in single or double precision, and held */
-    int precision, half;  /* which half precision it was given in; -1 for none */
-    npy_uint64 mask;      /* of the axes that are reduced */
+    PyArrayObject *array; /* that of the call; once read, aligned and held */
+    int precision;
+    npy_uint64 mask; /* of the axes that are reduced */
 } reduced;
 
 /* Take the array of a call, whose shape is known then. Return whether it is one of NumPy's own
@@ -23,31 +23,17 @@ take_array(PyObject *object, reduced *read)
     return object != NULL && PyArray_CheckExact(object);
 }
 
-/* Read the array that was taken, of single, double or half precision: copy the last in single
- * precision. Return whether it is one. */
+/* Read the array that was taken, of single or double precision. Return whether it is one. */
 static int
 read_array(reduced *read)
 {
-    PyArrayObject *array = read->array;
-    read->array = NULL;
-    read->precision = precision_of((PyObject *)array);
-    read->half = -1;
+    PyObject *array = (PyObject *)read->array;
+    read->precision = precision_of(array);
     if (read->precision < 0) {
-        read->half = half_of(array);
-        if (read->half < 0 || !PyArray_ISNOTSWAPPED(array)) {
-            return 0;
-        }
-        read->precision = 0;
+        return 0;
     }
-    if (read->half >= 0) {
-        read->array = as_single(array);
-    }
-    else if (PyArray_ISALIGNED(array)) {
-        read->array = (PyArrayObject *)Py_NewRef(array);
-    }
-    else {
-        read->array = in_c_order((PyObject *)array);
-    }
+    read->array = PyArray_ISALIGNED(read->array) ? (PyArrayObject *)Py_NewRef(array)
+                                                 : in_c_order(array);
     return read->array != NULL;
 }
 
@@ -227,19 +213,6 @@ reduce_into(reduced *read, reduction_kind kind, double number, PyArrayObject *re
     return 0;
 }
 
-/* The result in the half precision of the argument, if it has one. Takes the reference. */
-static PyObject *
-in_own_dtype(const reduced *read, PyObject *argument, PyArrayObject *result)
-{
-    if (result == NULL || read->half < 0) {
-        return (PyObject *)result;
-    }
-    PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)argument);
-    PyArrayObject *narrow = as_half(result, dtype, read->half);
-    Py_DECREF(result);
-    return (PyObject *)narrow;
-}
-
 /* ---- operators ------------------------------------------------------------------------------- */
 
 /* What nothing is combined into; NaN where the reference says so. */
@@ -290,36 +263,31 @@ reduce(
     else if (result != NULL && reduce_into(&read, kind, 0, result) < 0) {
         Py_CLEAR(result);
     }
-    PyObject *made = in_own_dtype(&read, array, result);
     Py_DECREF(read.array);
-    return made;
+    return (PyObject *)result;
 }
 
-static PyObject *
-over_axes(PyObject *const *arguments, int kind)
+KERNEL_OF(over_axes, kind)
 {
     return reduce(kind, arguments[0], arguments[1], arguments[2], arguments[3]);
 }
 
 /* The same of axes that have to be given; of one axis, if that is an int. */
-static PyObject *
-over_given_axes(PyObject *const *arguments, int kind)
+KERNEL_OF(over_given_axes, kind)
 {
     return is_given(arguments[1]) && (kind != REDUCTION_PRODUCT || PyLong_CheckExact(arguments[1]))
                ? over_axes(arguments, kind)
                : NULL;
 }
 
-static PyObject *
-over_all(PyObject *const *arguments, int kind)
+KERNEL_OF(over_all, kind)
 {
     return reduce(kind, arguments[0], NULL, NULL, arguments[1]);
 }
 
 /* The Euclidean norm; others are the reference's. That of one number is its size, which the root of
  * its square may not be. */
-static PyObject *
-norm(PyObject *const *arguments, int variant)
+KERNEL(norm)
 {
     double order = 2;
     if (arguments[1] != NULL &&
@@ -362,10 +330,9 @@ take_roots(PyArrayObject *result)
 }
 
 /* The variance, or the root of it, with the mean. */
-enum { VARIANCE = 0, IS_ROOT = 1, WITH_MEAN = 2 };
+enum { IS_ROOT = 1, WITH_MEAN = 2 };
 
-static PyObject *
-variance(PyObject *const *arguments, int variant)
+KERNEL(variance)
 {
     double correction = 1;
     reduced read;
@@ -397,8 +364,7 @@ variance(PyObject *const *arguments, int variant)
 }
 
 /* The sum of a broadcast array over what was broadcast, in the shape before. */
-static PyObject *
-sum_to(PyObject *const *arguments, int variant)
+KERNEL(sum_to)
 {
     PyObject *shape = arguments[1];
     reduced read;
@@ -430,15 +396,13 @@ sum_to(PyObject *const *arguments, int variant)
     if (result != NULL && reduce_into(&read, REDUCTION_SUM, 0, result) < 0) {
         Py_CLEAR(result);
     }
-    PyObject *made = in_own_dtype(&read, arguments[0], result);
     Py_DECREF(read.array);
-    return made;
+    return (PyObject *)result;
 }
 
 /* How many elements are not zero, by NumPy's own loops; of floating-point numbers, which these take
  * one by one, and along axes the reference counts. */
-static PyObject *
-count_nonzero(PyObject *const *arguments, int variant)
+KERNEL(count_nonzero)
 {
     PyArrayObject *array = (PyArrayObject *)arguments[0];
     if (arguments[0] == NULL || !PyArray_CheckExact(arguments[0]) || is_given(arguments[1]) ||
@@ -456,8 +420,7 @@ count_nonzero(PyObject *const *arguments, int variant)
 /* Whether any, or all, of the elements of a mask in one piece are true. The first byte that tells
  * ends the search: a byte that is not 0 is true, and one that differs from the next is not 0 or has
  * such a neighbour. */
-static PyObject *
-truth(PyObject *const *arguments, int of_all)
+KERNEL_OF(truth, of_all)
 {
     PyArrayObject *array = plain_array(arguments[0]);
     if (array == NULL || !PyArray_ISBOOL(array) || !PyArray_ISONESEGMENT(array)) {
@@ -475,33 +438,34 @@ truth(PyObject *const *arguments, int of_all)
     return result;
 }
 
-#define ROW(operator, compute, variant, ...)                                                      \
-    {operator, "table/reductions.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant}
-#define VARIANCES(operator, widened, variant)                                                     \
-    {operator, "table/reductions.c", __LINE__, variance,                                          \
-     {"self", "dim", "correction", "keepdim"}, 0, widened, variant}
+#define ROW(operator, compute, halves, widened, variant, ...)                                     \
+    {operator, "table/reductions.c", __LINE__, compute, {__VA_ARGS__}, halves, widened, variant}
+#define COUNT(operator, compute, variant, ...) ROW(operator, compute, 1, NULL, variant, __VA_ARGS__)
+#define SUM(operator, compute, variant, ...) ROW(operator, compute, 0, "1x", variant, __VA_ARGS__)
+#define VARIANCE(operator, widened, variant) \
+    ROW(operator, variance, 0, widened, variant, "self", "dim", "correction", "keepdim")
 #define OVER "self", "dim", "keepdim"
 const kernel_row reduction_rows[] = {
-    ROW("all", truth, 1, "self"),
-    ROW("any", truth, 0, "self"),
-    ROW("amax", over_axes, REDUCTION_GREATEST, OVER),
-    ROW("amin", over_axes, REDUCTION_LEAST, OVER),
-    ROW("count_nonzero", count_nonzero, 0, "self", "dim"),
-    ROW("linalg_vector_norm", norm, 0, "self", "ord", "dim", "keepdim", "dtype"),
-    ROW("logsumexp", over_given_axes, REDUCTION_LOG_SUM_EXP, OVER),
-    ROW("max", over_all, REDUCTION_GREATEST, "self"),
-    ROW("mean", over_all, REDUCTION_MEAN, "self", "dtype"),
-    ROW("mean.dim", over_axes, REDUCTION_MEAN, OVER, "dtype"),
-    ROW("min", over_all, REDUCTION_LEAST, "self"),
-    ROW("nansum", over_axes, REDUCTION_NAN_SUM, OVER, "dtype"),
-    ROW("prod", over_all, REDUCTION_PRODUCT, "self", "dtype"),
-    ROW("prod.dim_int", over_given_axes, REDUCTION_PRODUCT, OVER, "dtype"),
-    VARIANCES("std.correction", "1x", IS_ROOT),
-    VARIANCES("std_mean.correction", "1xx", IS_ROOT | WITH_MEAN),
-    ROW("sum", over_all, REDUCTION_SUM, "self", "dtype"),
-    ROW("sum.dim_IntList", over_axes, REDUCTION_SUM, OVER, "dtype"),
-    ROW("sum_to", sum_to, 0, "x", "shape"),
-    VARIANCES("var.correction", "1x", VARIANCE),
-    VARIANCES("var_mean.correction", "1xx", WITH_MEAN),
+    COUNT("all", truth, 1, "self"),
+    COUNT("any", truth, 0, "self"),
+    SUM("amax", over_axes, REDUCTION_GREATEST, OVER),
+    SUM("amin", over_axes, REDUCTION_LEAST, OVER),
+    COUNT("count_nonzero", count_nonzero, 0, "self", "dim"),
+    SUM("linalg_vector_norm", norm, 0, "self", "ord", "dim", "keepdim", "dtype"),
+    SUM("logsumexp", over_given_axes, REDUCTION_LOG_SUM_EXP, OVER),
+    SUM("max", over_all, REDUCTION_GREATEST, "self"),
+    SUM("mean", over_all, REDUCTION_MEAN, "self", "dtype"),
+    SUM("mean.dim", over_axes, REDUCTION_MEAN, OVER, "dtype"),
+    SUM("min", over_all, REDUCTION_LEAST, "self"),
+    SUM("nansum", over_axes, REDUCTION_NAN_SUM, OVER, "dtype"),
+    SUM("prod", over_all, REDUCTION_PRODUCT, "self", "dtype"),
+    SUM("prod.dim_int", over_given_axes, REDUCTION_PRODUCT, OVER, "dtype"),
+    VARIANCE("std.correction", "1x", IS_ROOT),
+    VARIANCE("std_mean.correction", "1xx", IS_ROOT | WITH_MEAN),
+    SUM("sum", over_all, REDUCTION_SUM, "self", "dtype"),
+    SUM("sum.dim_IntList", over_axes, REDUCTION_SUM, OVER, "dtype"),
+    SUM("sum_to", sum_to, 0, "x", "shape"),
+    VARIANCE("var.correction", "1x", 0),
+    VARIANCE("var_mean.correction", "1xx", WITH_MEAN),
     {NULL},
 };

@@ -170,8 +170,7 @@ resample(const resampled *read, int precision, npy_intp item, int is_backward)
 }
 
 /* resample(self, output_size, [align_corners], *scales) */
-static PyObject *
-summed(PyObject *const *arguments, int variant)
+KERNEL(summed)
 {
     resampled read;
     int precision = precision_of(arguments[0]);
@@ -182,8 +181,7 @@ summed(PyObject *const *arguments, int variant)
 }
 
 /* The same of elements that are picked, of any dtype of floating point, or bytes. */
-static PyObject *
-picked(PyObject *const *arguments, int variant)
+KERNEL(picked)
 {
     resampled read;
     if (!read_resampling(arguments[0], arguments[1], NULL, arguments + 2, variant, &read) ||
@@ -195,8 +193,7 @@ picked(PyObject *const *arguments, int variant)
 }
 
 /* resample_backward(grad_output, output_size, input_size, [align_corners], *scales) */
-static PyObject *
-spread(PyObject *const *arguments, int variant)
+KERNEL(spread)
 {
     resampled read;
     int precision = precision_of(arguments[0]);

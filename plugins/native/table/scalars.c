@@ -1,8 +1,7 @@
 /* Elements as Python numbers. */
 #include "table.h"
 
-static PyObject *
-local_scalar(PyObject *const *arguments, int variant)
+KERNEL(local_scalar)
 {
     PyArrayObject *array = plain_array(arguments[0]);
     if (array == NULL || PyArray_SIZE(array) != 1) {

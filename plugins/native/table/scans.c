@@ -40,8 +40,7 @@ as_summed(PyArrayObject *array, PyObject *dtype)
 /* Which running values are computed. */
 typedef enum { SUM, PRODUCT, GREATEST, LEAST } scan_kind;
 
-static PyObject *
-running(PyObject *const *arguments, int kind)
+KERNEL_OF(running, kind)
 {
     int axis;
     running_kernel *const *kernels =
@@ -62,8 +61,7 @@ running(PyObject *const *arguments, int kind)
     return (PyObject *)result;
 }
 
-static PyObject *
-extremum(PyObject *const *arguments, int kind)
+KERNEL_OF(extremum, kind)
 {
     int axis;
     running_extremum *const *kernels =

@@ -72,8 +72,7 @@ written_at_key(PyObject *x, PyObject *indices, PyObject *values, int combination
 }
 
 /* index_put(self, indices, values, accumulate) */
-static PyObject *
-index_put(PyObject *const *arguments, int variant)
+KERNEL(index_put)
 {
     int adds;
     if (!read_optional_flag(arguments[3], &adds)) {
@@ -95,8 +94,7 @@ number_of(PyObject *name, const char *const *names, int count)
 }
 
 /* arrays.index_combine(array, key, values, function) */
-static PyObject *
-index_combine(PyObject *const *arguments, int variant)
+KERNEL(index_combine)
 {
     static const char *const functions[] = {"add", "multiply", "maximum", "minimum"};
     int combination = number_of(arguments[3], functions, INDEXED_COMBINATIONS);
@@ -151,8 +149,7 @@ are_slices(PyObject *source, PyObject *x, int axis, PyObject *index)
 }
 
 /* index_add(self, dim, index, source, alpha) */
-static PyObject *
-index_add(PyObject *const *arguments, int variant)
+KERNEL(index_add)
 {
     int axis;
     double alpha = 1;
@@ -167,8 +164,7 @@ index_add(PyObject *const *arguments, int variant)
 }
 
 /* arrays.index_add(array, dim, index, source) */
-static PyObject *
-array_index_add(PyObject *const *arguments, int variant)
+KERNEL(array_index_add)
 {
     int axis;
     PyObject *x = arguments[0], *source = arguments[3];
@@ -181,8 +177,7 @@ array_index_add(PyObject *const *arguments, int variant)
 }
 
 /* index_copy(self, dim, index, source) */
-static PyObject *
-index_copy(PyObject *const *arguments, int variant)
+KERNEL(index_copy)
 {
     int axis;
     PyObject *x = arguments[0], *index = arguments[2], *source = arguments[3];
@@ -261,8 +256,7 @@ filling(PyObject *x, PyObject *value)
 }
 
 /* index_fill(self, dim, index, value) */
-static PyObject *
-index_fill(PyObject *const *arguments, int variant)
+KERNEL(index_fill)
 {
     int axis;
     PyObject *x = arguments[0], *index = arguments[2];
@@ -304,8 +298,7 @@ scattered(
 }
 
 /* The same for the arguments self, dim, index and src. */
-static PyObject *
-scattered_part(PyObject *const *arguments, int combination)
+KERNEL_OF(scattered_part, combination)
 {
     int axis;
     PyObject *x = arguments[0], *index = arguments[2], *source = arguments[3];
@@ -319,8 +312,7 @@ scattered_part(PyObject *const *arguments, int combination)
 }
 
 /* scatter.value(self, dim, index, value) */
-static PyObject *
-scatter_value(PyObject *const *arguments, int variant)
+KERNEL(scatter_value)
 {
     int axis;
     PyObject *x = arguments[0], *index = arguments[2];
@@ -337,8 +329,7 @@ scatter_value(PyObject *const *arguments, int variant)
 }
 
 /* scatter_reduce.two(self, dim, index, src, reduce, include_self) */
-static PyObject *
-scatter_reduce(PyObject *const *arguments, int variant)
+KERNEL(scatter_reduce)
 {
     static const char *const reductions[] = {"sum", "prod", "amax", "amin"};
     int combination = number_of(arguments[4], reductions, INDEXED_COMBINATIONS);
@@ -349,8 +340,7 @@ scatter_reduce(PyObject *const *arguments, int variant)
 }
 
 /* arrays.scatter(array, dim, index, source, accumulate): the source is broadcast to the index. */
-static PyObject *
-array_scatter(PyObject *const *arguments, int variant)
+KERNEL(array_scatter)
 {
     int axis, adds;
     PyObject *x = arguments[0], *index = arguments[2], *source = arguments[3];
@@ -380,8 +370,7 @@ put_at(PyObject *x, PyObject *index, PyObject *source, int combination)
 }
 
 /* put(self, index, source, accumulate) */
-static PyObject *
-put(PyObject *const *arguments, int variant)
+KERNEL(put)
 {
     int adds;
     PyObject *x = arguments[0], *index = arguments[1], *source = arguments[2];
@@ -404,8 +393,7 @@ put(PyObject *const *arguments, int variant)
 }
 
 /* masked_scatter(self, mask, source), of one shape */
-static PyObject *
-masked_scatter(PyObject *const *arguments, int variant)
+KERNEL(masked_scatter)
 {
     PyObject *x = arguments[0], *mask = arguments[1], *source = arguments[2];
     if (!have_one_dtype(x, source) || !is_array(mask) ||
@@ -426,8 +414,7 @@ masked_scatter(PyObject *const *arguments, int variant)
 
 /* embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
  * rows that come to the padding are added and cleared. */
-static PyObject *
-embedding_backward(PyObject *const *arguments, int variant)
+KERNEL(embedding_backward)
 {
     PyArrayObject *grad = (PyArrayObject *)arguments[0], *index = (PyArrayObject *)arguments[1];
     npy_intp shape[2], padding;

@@ -10,8 +10,7 @@ behaved_array(PyObject *object)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static PyObject *
-nonzero(PyObject *const *arguments, int variant)
+KERNEL(nonzero)
 {
     PyArrayObject *x = behaved_array(arguments[0]);
     if (x == NULL || PyArray_NDIM(x) == 0) {
@@ -40,8 +39,7 @@ nonzero(PyObject *const *arguments, int variant)
     return (PyObject *)made;
 }
 
-static PyObject *
-searchsorted(PyObject *const *arguments, int variant)
+KERNEL(searchsorted)
 {
     PyArrayObject *own = behaved_array(arguments[0]), *values = behaved_array(arguments[1]);
     int is_narrow = 0, is_behind = 0, type = own == NULL ? -1 : type_of(own);
@@ -68,8 +66,7 @@ searchsorted(PyObject *const *arguments, int variant)
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
-static PyObject *
-bincount(PyObject *const *arguments, int variant)
+KERNEL(bincount)
 {
     PyArrayObject *x = behaved_array(arguments[0]);
     npy_intp bins = 0;
@@ -99,8 +96,7 @@ bincount(PyObject *const *arguments, int variant)
 
 /* ---- equal ----------------------------------------------------------------------------------- */
 
-static PyObject *
-equal(PyObject *const *arguments, int variant)
+KERNEL(equal)
 {
     PyArrayObject *x = behaved_array(arguments[0]), *other = behaved_array(arguments[1]);
     if (x == NULL || other == NULL || PyArray_TYPE(x) != PyArray_TYPE(other) ||

@@ -58,8 +58,7 @@ compute(softmax_kind kind, int precision, PyObject *first, PyObject *second, int
     return (PyObject *)result;
 }
 
-static PyObject *
-forward(PyObject *const *arguments, int kind)
+KERNEL_OF(forward, kind)
 {
     PyObject *array = arguments[0], *option = arguments[2]; /* half_to_float, or a dtype */
     int axis, precision = precision_of(array);
@@ -74,8 +73,7 @@ forward(PyObject *const *arguments, int kind)
     return compute(kind, precision, array, NULL, axis);
 }
 
-static PyObject *
-backward(PyObject *const *arguments, int kind)
+KERNEL_OF(backward, kind)
 {
     PyObject *grad = arguments[0], *output = arguments[1];
     int axis, precision = precision_of(output);

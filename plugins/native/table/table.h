@@ -59,6 +59,10 @@ enum {
  * that of the row: which of several operators that one function computes. */
 typedef PyObject *bound_kernel(PyObject *const *arguments, int variant);
 
+/* What the definition of one begins with; the second gives `variant` another name. */
+#define KERNEL(name) KERNEL_OF(name, variant)
+#define KERNEL_OF(name, variant) static PyObject *name(PyObject *const *arguments, int variant)
+
 typedef struct {
     const char *operator, *file;
     int line;
@@ -67,8 +71,9 @@ typedef struct {
     int takes_halves; /* float16 and bfloat16, computed in single precision and rounded once */
     /* By what half precision is computed where `compute` does not take it: how many of the first
      * arguments have to be of one half precision, and a letter for the dtype of each result: x is
-     * theirs, a and what follows that of an argument, s that of the other arguments. These may be
-     * of single precision, but for rows with x alone. NULL: by the reference. */
+     * theirs, a and what follows that of an argument, s that of the other arguments, 1 single
+     * precision. The others may be of single precision, but for rows with x alone. NULL: by the
+     * reference. */
     const char *widened;
     int variant;
     /* The result is written into the array that is given as `out`, if one is, and which may be one

@@ -26,8 +26,7 @@ view_of(PyArrayObject *base, int ndim, const npy_intp *dims, const npy_intp *str
     return view;
 }
 
-static PyObject *
-view(PyObject *const *arguments, int variant)
+KERNEL(view)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], known = 1;
@@ -66,21 +65,18 @@ view(PyObject *const *arguments, int variant)
 }
 
 /* A view of all of an array, which is the array itself: its tensor is another. */
-static PyObject *
-alias(PyObject *const *arguments, int variant)
+KERNEL(alias)
 {
     return Py_XNewRef((PyObject *)plain_array(arguments[0]));
 }
 
-static PyObject *
-t(PyObject *const *arguments, int variant)
+KERNEL(t)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     return x == NULL || PyArray_NDIM(x) > 2 ? NULL : PyArray_Transpose(x, NULL);
 }
 
-static PyObject *
-transpose(PyObject *const *arguments, int variant)
+KERNEL(transpose)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     int first, second;
@@ -91,8 +87,7 @@ transpose(PyObject *const *arguments, int variant)
     return PyArray_SwapAxes(x, first, second);
 }
 
-static PyObject *
-permute(PyObject *const *arguments, int variant)
+KERNEL(permute)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp order[NPY_MAXDIMS];
@@ -125,8 +120,7 @@ copy_axes(PyArrayObject *x, int dropped, npy_intp *dims, npy_intp *strides)
     return ndim;
 }
 
-static PyObject *
-select_index(PyObject *const *arguments, int variant)
+KERNEL(select_index)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], index;
@@ -155,8 +149,7 @@ read_end(PyObject *object, npy_intp absent, npy_intp *value)
     return read_int(object, value);
 }
 
-static PyObject *
-slice(PyObject *const *arguments, int variant)
+KERNEL(slice)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], start, end, step = 1;
@@ -177,8 +170,7 @@ slice(PyObject *const *arguments, int variant)
     return view_of(x, ndim, dims, strides, offset);
 }
 
-static PyObject *
-unsqueeze(PyObject *const *arguments, int variant)
+KERNEL(unsqueeze)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
@@ -197,8 +189,7 @@ unsqueeze(PyObject *const *arguments, int variant)
     return view_of(x, ndim, dims, strides, 0);
 }
 
-static PyObject *
-squeeze(PyObject *const *arguments, int variant)
+KERNEL(squeeze)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
@@ -212,8 +203,7 @@ squeeze(PyObject *const *arguments, int variant)
     return x == NULL ? NULL : view_of(x, ndim, dims, strides, 0);
 }
 
-static PyObject *
-squeeze_axis(PyObject *const *arguments, int variant)
+KERNEL(squeeze_axis)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
@@ -225,8 +215,7 @@ squeeze_axis(PyObject *const *arguments, int variant)
     return view_of(x, ndim, dims, strides, 0);
 }
 
-static PyObject *
-expand(PyObject *const *arguments, int variant)
+KERNEL(expand)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
@@ -261,8 +250,7 @@ expand(PyObject *const *arguments, int variant)
     return view;
 }
 
-static PyObject *
-unfold(PyObject *const *arguments, int variant)
+KERNEL(unfold)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], size, step;
@@ -313,8 +301,7 @@ pieces_of(
 
 enum { LONGEST_LIST = 1 << 16 }; /* for longer ones the reference asks for room first */
 
-static PyObject *
-unbind(PyObject *const *arguments, int variant)
+KERNEL(unbind)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     int axis = 0;
@@ -326,8 +313,7 @@ unbind(PyObject *const *arguments, int variant)
     return pieces_of(x, axis, PyArray_DIM(x, axis), 1, NULL, 1);
 }
 
-static PyObject *
-split(PyObject *const *arguments, int variant)
+KERNEL(split)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp length;
@@ -341,8 +327,7 @@ split(PyObject *const *arguments, int variant)
     return count > LONGEST_LIST ? NULL : pieces_of(x, axis, count, length, NULL, 0);
 }
 
-static PyObject *
-split_with_sizes(PyObject *const *arguments, int variant)
+KERNEL(split_with_sizes)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp lengths[NPY_MAXDIMS], whole = 0;

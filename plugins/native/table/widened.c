@@ -9,7 +9,8 @@ typedef struct {
     int half;
 } widened_call;
 
-/* Read the first arguments, and the others. Return whether their dtypes are those of one call. */
+/* Read the first arguments, and the others. Return whether their dtypes are those of one call, and a
+ * dtype that is named is theirs. */
 static int
 read_dtypes(widened_call *call, const kernel_row *row)
 {
@@ -19,7 +20,8 @@ read_dtypes(widened_call *call, const kernel_row *row)
     for (int i = 0; row->parameters[i] != NULL; i++) {
         PyObject *each = call->given[i];
         if (each == NULL || !PyArray_CheckExact(each)) {
-            if (i < leading) {
+            if (i < leading || (each != NULL && PyArray_DescrCheck(each) &&
+                                !PyArray_EquivTypes((PyArray_Descr *)each, call->dtype))) {
                 return 0;
             }
             continue;
@@ -64,8 +66,7 @@ widen_arguments(widened_call *call, const kernel_row *row)
         if (PyArray_CheckExact(each) && half_of((PyArrayObject *)each) >= 0) {
             call->wide[i] = (PyObject *)as_single((PyArrayObject *)each);
         }
-        else if (PyArray_DescrCheck(each) &&
-                 PyArray_EquivTypes((PyArray_Descr *)each, call->dtype)) {
+        else if (PyArray_DescrCheck(each)) {
             call->wide[i] = (PyObject *)PyArray_DescrFromType(NPY_FLOAT);
         }
         else {
@@ -81,14 +82,14 @@ static PyObject *
 narrow_result(const widened_call *call, char letter, PyObject *result)
 {
     PyArray_Descr *dtype = call->dtype;
-    PyObject *model = letter < 's' ? call->given[letter - 'a'] : NULL;
+    PyObject *model = letter >= 'a' && letter < 's' ? call->given[letter - 'a'] : NULL;
     if (model != NULL && PyArray_CheckExact(model)) {
         dtype = PyArray_DESCR((PyArrayObject *)model);
     }
     else if (letter == 's' && call->others != NULL) {
         dtype = call->others;
     }
-    if (result == Py_None || dtype->type_num == NPY_FLOAT) {
+    if (result == Py_None || dtype->type_num == NPY_FLOAT || letter == '1') {
         return result;
     }
     PyObject *narrow = (PyObject *)as_half((PyArrayObject *)result, dtype, call->half);

@@ -143,8 +143,7 @@ go_through(const patches_of_images *read, int adds, int precision)
 }
 
 /* write_patches(patches, images, windows): return True. */
-static PyObject *
-write_patches(PyObject *const *arguments, int variant)
+KERNEL(write_patches)
 {
     patches_of_images read;
     if (!read_patches(arguments[0], arguments[1], arguments[2], &read) ||
@@ -158,8 +157,7 @@ write_patches(PyObject *const *arguments, int variant)
 }
 
 /* add_patches(images, patches, windows): return True. */
-static PyObject *
-add_patches(PyObject *const *arguments, int variant)
+KERNEL(add_patches)
 {
     patches_of_images read;
     int precision = precision_of(arguments[0]);
@@ -206,8 +204,7 @@ are_finite(int precision, PyArrayObject *array)
  * convolution_direct.input(images, results, weights, …) and convolution_direct.weight(weights, images,
  * results, …). Zeros between images and results are multiplied by weights, or images: where these are not
  * finite, the result is the reference's. */
-static PyObject *
-convolve(PyObject *const *arguments, int part)
+KERNEL_OF(convolve, part)
 {
     convolution of;
     int ndim, precision = precision_of(arguments[0]);
