@@ -21,14 +21,9 @@ _is_settled = False
 
 
 def load_compiled_code() -> None:
-    """Load the core once for the process; later calls do nothing.
-
-    Raises
-    ------
-    ValueError
-        If ``DOVETAIL_NATIVE`` is neither 0 nor 1.
-    PluginError, ImportError
-        If it is 1 and the core cannot be loaded, or is not installed.
+    """Load the core once for the process; later calls do nothing. Raises ValueError if
+    ``DOVETAIL_NATIVE`` is neither 0 nor 1, and PluginError or ImportError if it is 1 and the core
+    cannot be loaded, or is not installed.
     """
     global _is_settled
     if _is_settled:

@@ -112,12 +112,8 @@ class Promotion(Protocol):
 
         `category` is that of a Python number in the call, -1 if there is none; `is_operand` says
         whether it is the second of two operands; `in_single` whether numbers and tensors without
-        dimensions are in single precision beside half precision.
-
-        Raises
-        ------
-        RuntimeError
-            If the operator was declared with a promotion that nothing knows.
+        dimensions are in single precision beside half precision. Raises RuntimeError if the
+        operator was declared with a promotion that nothing knows.
         """
         raise RuntimeError(
             f"{op.qualified_name} promotes its operands, and no base library is in use that says "

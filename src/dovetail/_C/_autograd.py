@@ -25,13 +25,7 @@ def _push_saved_tensors_default_hooks(
 
 
 def _pop_saved_tensors_default_hooks() -> None:
-    """Take back the hooks that were pushed last.
-
-    Raises
-    ------
-    RuntimeError
-        If none are in force.
-    """
+    """Take back the hooks that were pushed last. Raises RuntimeError if none are in force."""
     if not _pushed.get():
         raise RuntimeError(
             "no hooks for saved tensors were pushed. Call _push_saved_tensors_default_hooks first."

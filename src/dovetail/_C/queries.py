@@ -51,12 +51,8 @@ def _set_grad_enabled(mode: bool) -> None:
 
 
 def _infer_size(first: Size, second: Size) -> Size:
-    """Return the shape that two shapes broadcast to.
-
-    Raises
-    ------
-    RuntimeError
-        If they do not broadcast, or one of them is not a Size.
+    """Return the shape that two shapes broadcast to. Raises RuntimeError if they do not broadcast,
+    or one of them is not a Size.
     """
     for position, each in enumerate((first, second), start=1):
         if not isinstance(each, Size):

@@ -125,13 +125,7 @@ class GradScaler:
         return scale
 
     def _begun_scale(self, function: str) -> Tensor:
-        """Return the scale.
-
-        Raises
-        ------
-        AssertionError
-            If nothing has been scaled yet.
-        """
+        """Return the scale. Raises AssertionError if nothing has been scaled yet."""
         if self._scale is None:
             raise AssertionError(f"Attempted {function} but _scale is None.  {NOT_SCALED}")
         return self._scale

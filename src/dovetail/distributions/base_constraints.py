@@ -64,13 +64,7 @@ class _Dependent(Constraint):
         )
 
     def check(self, value: Tensor) -> Tensor:
-        """Raise an error: there is nothing to compare with.
-
-        Raises
-        ------
-        ValueError
-            Always.
-        """
+        """Raise an error: there is nothing to compare with. Always raises ValueError."""
         raise ValueError("Cannot determine validity of dependent constraint")
 
 

@@ -108,12 +108,8 @@ class _Functionalization(TorchDispatchMode):
         return value.value
 
     def write_back(self) -> None:
-        """Copy what was written to the arguments into them.
-
-        Raises
-        ------
-        RuntimeError
-            If one of them shares memory with another: the function has not seen the write there.
+        """Copy what was written to the arguments into them. Raises RuntimeError if one of them
+        shares memory with another: the function has not seen the write there.
         """
         storages = [share_storage(given) for given, _ in self._arguments]
         for given, standing in self._arguments:
@@ -248,12 +244,7 @@ def _value(value: object) -> Any:
 
 def _fitted(func: object, target: FunctionalTensor, result: Tensor, *, may_resize: bool) -> Tensor:
     """Return `result` as it is written to `target`: with its dtype, and its shape unless that may
-    change.
-
-    Raises
-    ------
-    RuntimeError
-        If the shape of `target` is another.
+    change. Raises RuntimeError if the shape of `target` is another.
     """
     if tuple(result.shape) != tuple(target.shape) and not (may_resize and not target.views):
         raise RuntimeError(

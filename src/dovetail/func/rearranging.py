@@ -88,12 +88,8 @@ def rearrange(
 
 
 def _measure(group: Group, size: int, sizes: dict[str, int]) -> None:
-    """Find the sizes of the axes of a dimension.
-
-    Raises
-    ------
-    ValueError
-        If two are unknown, or they do not multiply to `size`.
+    """Find the sizes of the axes of a dimension. Raises ValueError if two are unknown, or they do
+    not multiply to `size`.
     """
     unknown = [name for name in group if name not in sizes]
     for name in [name for name in unknown if name.startswith("1 ")]:
@@ -143,13 +139,7 @@ def _filled(group: Group, names: Sequence[str]) -> Group:
 
 @lru_cache(maxsize=256)
 def _parsed(pattern: str) -> _Pattern:
-    """Return the sides of a pattern.
-
-    Raises
-    ------
-    ValueError
-        If it has an error.
-    """
+    """Return the sides of a pattern. Raises ValueError if it has an error."""
     if pattern.count("->") != 1:
         raise ValueError("Pattern must contain a single '->' separator. Write 'a b -> b a'.")
     before, _, after = pattern.partition("->")

@@ -50,14 +50,8 @@ _SINGLE: Final = {"add", "sub", "mul", "div"}
 
 
 def _lists(first: Any, *others: Any) -> Iterator[tuple[Any, ...]]:
-    """Return what belongs together in lists of tensors.
-
-    Raises
-    ------
-    TypeError
-        If one is not a list of tensors.
-    RuntimeError
-        If the first is empty, or the lists differ in length.
+    """Return what belongs together in lists of tensors. Raises TypeError if one is not a list of
+    tensors, and RuntimeError if the first is empty, or the lists differ in length.
     """
     for each in (first, *others):
         if not isinstance(each, list | tuple) or not all([isinstance(t, Tensor) for t in each]):
@@ -78,12 +72,8 @@ def _lists(first: Any, *others: Any) -> Iterator[tuple[Any, ...]]:
 
 def _operand(first: Sequence[Tensor], value: object) -> Any:
     """Return what stands beside each tensor of `first`: of a list its tensors or numbers, of all
-    else the same for each.
-
-    Raises
-    ------
-    TypeError, RuntimeError
-        If `value` is neither, or a list of another length.
+    else the same for each. Raises TypeError or RuntimeError if `value` is neither, or a list of
+    another length.
     """
     if isinstance(value, list | tuple):
         if value and isinstance(value[0], Tensor):

@@ -13,12 +13,8 @@ from ..cuda.plugin import why_unavailable
 
 
 def _place(device: Any) -> Device:
-    """Return the device of a stream or an event; by default the accelerator, else the cpu.
-
-    Raises
-    ------
-    RuntimeError
-        For a CUDA device where there is none.
+    """Return the device of a stream or an event; by default the accelerator, else the cpu. Raises
+    RuntimeError for a CUDA device where there is none.
     """
     if device is not None:
         place = Device(device) if not isinstance(device, Device) else device

@@ -187,12 +187,8 @@ def _shape_factor(rule: str | None, rows: int, columns: int) -> float:
 def _orthogonal(
     matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float
 ) -> Tensor:
-    """Return about the nearest orthogonal matrix, in bfloat16.
-
-    Raises
-    ------
-    ValueError
-        For a hundred iterations or more, or other than three coefficients.
+    """Return about the nearest orthogonal matrix, in bfloat16. Raises ValueError for a hundred
+    iterations or more, or other than three coefficients.
     """
     if steps >= MOST_ITERATIONS:
         raise ValueError(

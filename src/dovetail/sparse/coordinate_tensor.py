@@ -113,12 +113,8 @@ class CoordinateTensor(Tensor):
         return self._elements.detach()
 
     def _coalesced_(self, coalesced: bool) -> CoordinateTensor:
-        """Note whether the indices are sorted and none occurs twice.
-
-        Raises
-        ------
-        RuntimeError
-            If they are not, where `coalesced` says so.
+        """Note whether the indices are sorted and none occurs twice. Raises RuntimeError if they
+        are not, where `coalesced` says so.
         """
         places = flat_places(self._coordinates, tuple(self.shape))
         if coalesced and not bool((places[1:] > places[:-1]).all()):

@@ -21,12 +21,8 @@ class FakeImplCtx:
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> int:
         """Stand for a size that depends on the data of the arguments: a number that `opcheck` puts
-        there.
-
-        Raises
-        ------
-        RuntimeError
-            In calls, where fake kernels run for meta tensors, whose sizes are numbers.
+        there. Raises RuntimeError in calls, where fake kernels run for meta tensors, whose sizes
+        are numbers.
         """
         sizes = _sizes.get()
         if sizes is not None:

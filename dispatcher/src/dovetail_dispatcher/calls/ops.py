@@ -117,12 +117,8 @@ class _Ops(ModuleType):
 
     def load_library(self, path: str) -> None:
         """Load a shared library, whose initialisers may register operators through this Python
-        interpreter.
-
-        Raises
-        ------
-        OSError
-            If it cannot be loaded. Libraries built against PyTorch need PyTorch.
+        interpreter. Raises OSError if it cannot be loaded. Libraries built against PyTorch need
+        PyTorch.
         """
         from ctypes import CDLL
 

@@ -18,12 +18,8 @@ def resolve_overload(
 
     A Python number stands for a Tensor only in the arithmetic operators, so that ``pow(x, 2)``
     finds the overload for numbers; in the others of the base library it does where no overload fits
-    otherwise, for what is a number in another overload.
-
-    Raises
-    ------
-    RuntimeError
-        If none fits, with the reason of each.
+    otherwise, for what is a number in another overload. Raises RuntimeError if none fits, with the
+    reason of each.
     """
     if not operators:
         raise RuntimeError(

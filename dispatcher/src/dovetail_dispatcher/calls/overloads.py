@@ -122,12 +122,8 @@ class OpOverload:
     redispatch_boxed = redispatch
 
     def _op_dk(self, key: DispatchKey, *args: Any, **kwargs: Any) -> Any:
-        """Call the kernel registered at `key`; alias keys are allowed.
-
-        Raises
-        ------
-        NotImplementedError
-            If there is no such kernel.
+        """Call the kernel registered at `key`; alias keys are allowed. Raises NotImplementedError
+        if there is no such kernel.
         """
         op = self._operator
         if not key.is_alias:

@@ -94,25 +94,13 @@ class ModeStack:
         self.replace((*self.variable.get(), mode))
 
     def pop(self) -> Any:
-        """Take away the innermost mode and return it.
-
-        Raises
-        ------
-        RuntimeError
-            If no mode is active.
-        """
+        """Take away the innermost mode and return it. Raises RuntimeError if no mode is active."""
         mode = self.innermost()
         self.replace(self.variable.get()[:-1])
         return mode
 
     def innermost(self) -> Any:
-        """Return the innermost mode.
-
-        Raises
-        ------
-        RuntimeError
-            If no mode is active.
-        """
+        """Return the innermost mode. Raises RuntimeError if no mode is active."""
         modes = self.variable.get()
         if not modes:
             raise RuntimeError(f"no {self.kind} is active, so none can be popped. Push one first.")

@@ -268,13 +268,8 @@ def checked_cast(
     op: Operator, device_type: str, cast_inputs: object
 ) -> tuple[str, Callable[..., Any]]:
     """Return the Autocast key of a device type, and the kernel that casts to `cast_inputs` there.
-
-    Raises
-    ------
-    ValueError
-        If the device type has no autocast.
-    TypeError
-        If `cast_inputs` is not a dtype.
+    Raises ValueError if the device type has no autocast, and TypeError if `cast_inputs` is not a
+    dtype.
     """
     if not is_autocast_available(device_type):
         raise ValueError(

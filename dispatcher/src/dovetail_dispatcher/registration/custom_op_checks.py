@@ -12,15 +12,9 @@ MutatesArgs = str | Iterable[str]
 
 
 def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -> None:
-    """Raise an error for a derivative for an operator that cannot have its own derivative.
-
-    Raises
-    ------
-    RuntimeError
-        If the operator writes to its arguments, returns nothing, or (without `views`) returns
-        views.
-    NotImplementedError
-        If it has keyword-only tensors.
+    """Raise an error for a derivative for an operator that cannot have its own derivative. Raises
+    RuntimeError if the operator writes to its arguments, returns nothing, or (without `views`)
+    returns views, and NotImplementedError if it has keyword-only tensors.
     """
     aliased = any([r.alias_info is not None for r in schema.returns])
     if schema.is_mutable or not schema.returns or (aliased and not views):

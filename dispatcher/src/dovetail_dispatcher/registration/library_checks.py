@@ -15,14 +15,9 @@ KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
 
 
 def check_kind(ns: str, kind: str, dispatch_key: str, made_at: str) -> None:
-    """Raise an error for an invalid library.
-
-    Raises
-    ------
-    ValueError
-        For an unknown kind, or a reserved namespace.
-    RuntimeError
-        For the wildcard namespace or a dispatch key with another kind than IMPL.
+    """Raise an error for an invalid library. Raises ValueError for an unknown kind, or a reserved
+    namespace, and RuntimeError for the wildcard namespace or a dispatch key with another kind than
+    IMPL.
     """
     if kind not in KINDS:
         raise ValueError(
@@ -47,12 +42,8 @@ def check_kind(ns: str, kind: str, dispatch_key: str, made_at: str) -> None:
 
 
 def parse_schema_of(ns: str, schema: str, made_at: str) -> FunctionSchema:
-    """Parse the schema of an operator of the namespace `ns`, which may be left out.
-
-    Raises
-    ------
-    RuntimeError
-        For a malformed schema, or one with another namespace.
+    """Parse the schema of an operator of the namespace `ns`, which may be left out. Raises
+    RuntimeError for a malformed schema, or one with another namespace.
     """
     head, paren, rest = schema.partition("(")
     if paren and "::" not in head:
@@ -71,11 +62,8 @@ def parse_schema_of(ns: str, schema: str, made_at: str) -> FunctionSchema:
 
 def operator_name(op_name: str | OpOverload, ns: str, made_at: str) -> tuple[str, str]:
     """Return the qualified name and the overload of what a library of `ns` registers a kernel for.
-
-    Raises
-    ------
-    RuntimeError
-        For an invalid name, a name of another namespace, or a library of the wildcard namespace.
+    Raises RuntimeError for an invalid name, a name of another namespace, or a library of the
+    wildcard namespace.
     """
     if isinstance(op_name, OpOverload):
         text = op_name.name()
@@ -104,12 +92,7 @@ def operator_name(op_name: str | OpOverload, ns: str, made_at: str) -> tuple[str
 
 def kernel_key(dispatch_key: str, name: str, own: DispatchKey | None, made_at: str) -> DispatchKey:
     """Return the key of a kernel, given the text that it was registered with and the key of its
-    library.
-
-    Raises
-    ------
-    RuntimeError
-        For an unknown key, or another one than the library's.
+    library. Raises RuntimeError for an unknown key, or another one than the library's.
     """
     if dispatch_key == "Undefined":
         return DispatchKey.CompositeImplicitAutograd

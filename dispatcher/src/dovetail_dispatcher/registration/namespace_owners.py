@@ -39,12 +39,8 @@ def is_owned(ns: str) -> bool:
 
 
 def own_namespace(ns: str, made_at: str, registrar: Registrar, owner: list[Change]) -> None:
-    """Give the namespace `ns` to a DEF library, made at `made_at` by `registrar`.
-
-    Raises
-    ------
-    RuntimeError
-        If one of other code has it, or a generated table defines its operators.
+    """Give the namespace `ns` to a DEF library, made at `made_at` by `registrar`. Raises
+    RuntimeError if one of other code has it, or a generated table defines its operators.
     """
     with registry.lock:
         earlier: DefinitionTable | str | None = table_of_namespace.get(ns)

@@ -51,12 +51,8 @@ def key_name(type_or_key: str) -> str:
 
 
 def operator_of(op: OpName, function: str) -> Operator | CustomOpDef:
-    """Return what `op` names: a custom op, or another operator.
-
-    Raises
-    ------
-    AttributeError
-        If there is no such operator.
+    """Return what `op` names: a custom op, or another operator. Raises AttributeError if there is
+    no such operator.
     """
     target = name_of(op, function)
     if isinstance(target, CustomOpDef):

@@ -304,14 +304,9 @@ def register_autocast(
 
 
 def _owner(lib: Library | None, key: str, name: str) -> list[Change]:
-    """Return what owns a registration at `key` that is to go with `lib`, if one is given.
-
-    Raises
-    ------
-    AssertionError
-        If the library was destroyed.
-    RuntimeError
-        If it is one for kernels at another key.
+    """Return what owns a registration at `key` that is to go with `lib`, if one is given. Raises
+    AssertionError if the library was destroyed, and RuntimeError if it is one for kernels at
+    another key.
     """
     if lib is None:
         return []

@@ -150,12 +150,8 @@ def is_token(token: str) -> bool:
 
 
 def string_value(token: str) -> str:
-    """Return the text a string literal stands for.
-
-    Raises
-    ------
-    ValueError
-        If the literal holds an escape that the schema language does not have.
+    """Return the text a string literal stands for. Raises ValueError if the literal holds an escape
+    that the schema language does not have.
     """
     quotes = 3 if token[:3] in ('"""', "'''") and len(token) >= 6 else 1
     return _ESCAPE.sub(_unescape, token[quotes:-quotes])

@@ -57,13 +57,8 @@ def find_qualified(qualified: str) -> Operator | None:
 
 
 def find_or_throw(name: str, overload: str = "") -> Operator:
-    """Return a defined operator.
-
-    Raises
-    ------
-    RuntimeError
-        If there is none; the text says what is there. A NotImplementedError, which is one, for an
-        operator that a selective build leaves out.
+    """Return a defined operator. Raises RuntimeError if there is none; the text says what is there.
+    A NotImplementedError, which is one, for an operator that a selective build leaves out.
     """
     op = find(name, overload)
     if op is not None and op.is_defined:

@@ -35,13 +35,7 @@ class Tag(Enum):
 
 
 def checked_tags(tags: Tag | Sequence[Tag]) -> tuple[Tag, ...]:
-    """Return `tags` as a tuple.
-
-    Raises
-    ------
-    TypeError
-        If one of them is not a Tag.
-    """
+    """Return `tags` as a tuple. Raises TypeError if one of them is not a Tag."""
     given = (tags,) if isinstance(tags, Tag) else tuple(tags)
     for tag in given:
         if not isinstance(tag, Tag):

@@ -19,11 +19,7 @@ def is_writable(array: ShapedArray) -> bool:
 
 def new_memory(arrays: ArrayBackend, nbytes: int, device_index: int | None) -> Any:
     """Return `nbytes` bytes as a line of uint8: of the backend's allocator, else a new array.
-
-    Raises
-    ------
-    RuntimeError
-        If there is not enough memory, or for a negative number.
+    Raises RuntimeError if there is not enough memory, or for a negative number.
     """
     if arrays.allocator is not None:
         return arrays.bytes_at(arrays.allocator.allocate(nbytes, device_index))

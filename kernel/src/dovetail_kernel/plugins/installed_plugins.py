@@ -61,14 +61,9 @@ class InstalledPlugins:
         return self.claims(group, name)
 
     def find(self, group: str, name: str) -> PluginEntry:
-        """Return the one entry that provides `name`.
-
-        Raises
-        ------
-        PluginNotFoundError
-            If nothing installed does.
-        PluginError
-            If it is blocked, claimed twice, or has a name that cannot be.
+        """Return the one entry that provides `name`. Raises PluginNotFoundError if nothing
+        installed does, and PluginError if it is blocked, claimed twice, or has a name that cannot
+        be.
         """
         candidates = self.candidates(group, name)
         admitted = [entry for entry in candidates if not blocked(entry)]

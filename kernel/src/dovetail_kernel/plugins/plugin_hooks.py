@@ -37,11 +37,7 @@ class PluginHooks:
 
     def implemented_by(self, entry: PluginEntry, hook: str) -> Any:
         """Import the plugin object of `entry`, and register it with pluggy, which checks its hooks.
-
-        Raises
-        ------
-        PluginError
-            If it does not implement `hook`, or marks a function that is not a hook.
+        Raises PluginError if it does not implement `hook`, or marks a function that is not a hook.
         """
         target = imported(entry)
         plugin = target() if isinstance(target, type) else target

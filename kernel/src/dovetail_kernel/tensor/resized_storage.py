@@ -110,13 +110,7 @@ def is_resizable(storage: Storage) -> bool:
 
 
 def _tensors_on(storage: Storage, tensor: TensorBase | None) -> list[TensorBase]:
-    """Return all tensors on `storage`.
-
-    Raises
-    ------
-    RuntimeError
-        If anything else shows its memory.
-    """
+    """Return all tensors on `storage`. Raises RuntimeError if anything else shows its memory."""
     if tensor is not None and _holds_all(storage, [tensor]):
         return [tensor]
     tensors = tensors_on_storage(storage)

@@ -47,7 +47,8 @@ class TensorBase(OtherKinds):
     )
 
     array: Any
-    """The backend's own array; 0-d arrays are arrays, never the scalars that NumPy makes of them.
+    """The backend's own array; 0-d arrays are arrays, never the scalars that NumPy makes of
+    them.
     """
     _signature: int
     _grad_fn: Any
@@ -193,12 +194,8 @@ class TensorBase(OtherKinds):
 
     @property
     def _version(self) -> int:
-        """How often the data was written in place.
-
-        Raises
-        ------
-        RuntimeError
-            For an inference tensor, unless it was detached from another outside inference mode.
+        """How often the data was written in place. Raises RuntimeError for an inference tensor,
+        unless it was detached from another outside inference mode.
         """
         if not self._signature & NORMAL and self._counter.__class__ is not WritableCounter:
             raise RuntimeError(

@@ -50,11 +50,7 @@ def between_devices(function: _Function) -> _Function:
 
 def common_device(values: Iterable[object]) -> int | None:
     """Return the index of the device that the arrays among `values` are on; None if there are none.
-
-    Raises
-    ------
-    RuntimeError
-        If they are on several.
+    Raises RuntimeError if they are on several.
     """
     found = number = None
     for value in values:
@@ -96,12 +92,8 @@ def single_places(array: Any) -> Any:
 
 
 def check_single_places(array: Any) -> None:
-    """Raise an error for an expanded array, some of whose elements share memory.
-
-    Raises
-    ------
-    ValueError
-        In NumPy's words for an array that is not to be written.
+    """Raise an error for an expanded array, some of whose elements share memory. Raises ValueError
+    in NumPy's words for an array that is not to be written.
     """
     if (
         0 in array.strides

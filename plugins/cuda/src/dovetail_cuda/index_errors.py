@@ -106,13 +106,9 @@ def raise_if_blocking(kind: type = IndexError) -> None:
 
 
 def raise_reported(kind: type = IndexError) -> None:
-    """Raise the error that kernels have reported, for the caller has waited for the device.
-
-    Raises
-    ------
-    IndexError
-        For the first device that has one; its report is taken back. A `LateIndexError`, unless
-        launches block.
+    """Raise the error that kernels have reported, for the caller has waited for the device. Raises
+    IndexError for the first device that has one; its report is taken back. A `LateIndexError`,
+    unless launches block.
     """
     for host, _ in _reports.values():
         if host[0]:

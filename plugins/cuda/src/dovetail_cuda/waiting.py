@@ -31,12 +31,8 @@ def set_debug_mode(mode: int) -> None:
 
 
 def note_wait(what: str) -> None:
-    """Warn or raise, if that is asked for, because `what` waits for the device.
-
-    Raises
-    ------
-    RuntimeError
-        In mode 2.
+    """Warn or raise, if that is asked for, because `what` waits for the device. Raises RuntimeError
+    in mode 2.
     """
     if _mode == _SILENT:
         return

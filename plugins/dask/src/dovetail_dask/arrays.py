@@ -46,14 +46,8 @@ class DaskArrays(NamespaceArrays):
     # -- making arrays -----------------------------------------------------------------------------
 
     def asarray(self, value: Any, native_dtype: Any = None) -> Any:
-        """Return `value` as an array: one of NumPy's is kept in the graph as it is now.
-
-        Raises
-        ------
-        TypeError
-            For a dtype that tensors have not.
-        ValueError
-            For chunks of unknown sizes.
+        """Return `value` as an array: one of NumPy's is kept in the graph as it is now. Raises
+        TypeError for a dtype that tensors have not, and ValueError for chunks of unknown sizes.
         """
         if not isinstance(value, da.Array):
             value = np.array(value, native_dtype)
@@ -196,13 +190,7 @@ class DaskArrays(NamespaceArrays):
         )
 
     def as_view(self, *args: Any) -> NoReturn:
-        """Refuse: there is no memory to show.
-
-        Raises
-        ------
-        NotImplementedError
-            Always.
-        """
+        """Refuse: there is no memory to show. Always raises NotImplementedError."""
         raise NotImplementedError(
             "tensors on dask have no memory that can be shown by strides. Make a new tensor."
         )

@@ -27,12 +27,8 @@ class Chunked(Array, Protocol):
 
 
 def check_known(array: Array, what: str) -> None:
-    """Raise an error for an array with chunks of unknown size.
-
-    Raises
-    ------
-    ValueError
-        With what to call. Every operator needs the shape of its arguments.
+    """Raise an error for an array with chunks of unknown size. Raises ValueError with what to call.
+    Every operator needs the shape of its arguments.
     """
     if any([math.isnan(size) for size in array.shape]):
         raise ValueError(

@@ -42,12 +42,8 @@ def _rule(name: str) -> Any:
 def results_of(
     name: str, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> list[Shaped | None] | None:
-    """Return what the results of an operator are like; None if that depends on values.
-
-    Raises
-    ------
-    Exception
-        As the operator does for arguments that do not fit.
+    """Return what the results of an operator are like; None if that depends on values. Raises
+    Exception as the operator does for arguments that do not fit.
     """
     rule = _rule(name)
     if rule is None:

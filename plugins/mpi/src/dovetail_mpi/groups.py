@@ -138,14 +138,8 @@ def _seconds(timeout: timedelta | None) -> float:
 
 def resolved(chosen: ProcessGroup | int | None) -> ProcessGroup | None:
     """Return a group that was given to a function, the default one for None, or None if this
-    process is not in it.
-
-    Raises
-    ------
-    ValueError
-        If there is no default group.
-    TypeError
-        For anything else.
+    process is not in it. Raises ValueError if there is no default group, and TypeError for anything
+    else.
     """
     if chosen is None:
         if _world is None:

@@ -61,13 +61,9 @@ class Transfer:
         return self.is_done
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait until the transfer is complete.
-
-        Raises
-        ------
-        DistBackendError
-            If another process ended, is in another collective, or does not arrive within `timeout`
-            seconds (default: the timeout of the group). The group is unusable afterwards.
+        """Wait until the transfer is complete. Raises DistBackendError if another process ended, is
+        in another collective, or does not arrive within `timeout` seconds (default: the timeout of
+        the group). The group is unusable afterwards.
         """
         if self.poll():
             return

@@ -22,12 +22,8 @@ _REMEDY: Final = "Compile it again: `make install` in a checkout, else reinstall
 
 
 def load_core() -> ModuleType | None:
-    """Return the compiled module; None if this installation has none.
-
-    Raises
-    ------
-    ImportError
-        If it cannot be loaded, or was built of other sources.
+    """Return the compiled module; None if this installation has none. Raises ImportError if it
+    cannot be loaded, or was built of other sources.
     """
     if find_spec("dovetail_native._core") is None:
         return None

@@ -127,12 +127,8 @@ def pytest_pycollect_makemodule(
 
 
 def exceptions_in(path: str) -> Exceptions:
-    """Return the patterns and reasons in a file of exceptions.
-
-    Raises
-    ------
-    UsageError
-        For a line without a reason.
+    """Return the patterns and reasons in a file of exceptions. Raises UsageError for a line without
+    a reason.
     """
     found = Exceptions([], [])
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):

@@ -54,12 +54,8 @@ class PartOption:
         self._what, self._about, self._variable = what, about, variable
 
     def chosen(self, config: pytest.Config) -> tuple[int, int] | None:
-        """Return which part of how many is to be run, or None for all.
-
-        Raises
-        ------
-        UsageError
-            If the option says neither.
+        """Return which part of how many is to be run, or None for all. Raises UsageError if the
+        option says neither.
         """
         name = f"--{self._what}"
         told = f"{name} (or ${self._variable})" if self._variable else name

@@ -182,12 +182,8 @@ def multi_head_attention_forward(
 
 
 def _added(name: str, mask: Tensor | None, other: Tensor | None, query: Tensor) -> Tensor | None:
-    """Return a mask as numbers that are added to scores.
-
-    Raises
-    ------
-    AssertionError
-        If it is neither of bools nor of floating point.
+    """Return a mask as numbers that are added to scores. Raises AssertionError if it is neither of
+    bools nor of floating point.
     """
     if mask is None:
         return None

@@ -6,12 +6,8 @@ from dovetail_aten import Tensor
 
 
 def _require(condition: bool, text: str) -> None:
-    """Raise the error that PyTorch raises for arguments of attention.
-
-    Raises
-    ------
-    AssertionError
-        Unless the condition holds.
+    """Raise the error that PyTorch raises for arguments of attention. Raises AssertionError unless
+    the condition holds.
     """
     if not condition:
         raise AssertionError(text)

@@ -161,12 +161,8 @@ def _each(value: Any, spatial: list[int], what: str, form: str) -> Sequence[Any]
 
 
 def _resampling(mode: str, ndim: int, antialias: bool) -> Any:
-    """Return the operator of a mode.
-
-    Raises
-    ------
-    NotImplementedError
-        If there is none for so many dimensions.
+    """Return the operator of a mode. Raises NotImplementedError if there is none for so many
+    dimensions.
     """
     tables: dict[str, dict[int, str]] = {
         "nearest": {each: f"upsample_nearest{each - 2}d" for each in (3, 4, 5)},

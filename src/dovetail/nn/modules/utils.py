@@ -32,12 +32,8 @@ def _reverse_repeat_tuple(t: tuple[object, ...], n: int) -> tuple[Any, ...]:
 def _list_with_default(
     out_size: int | Sequence[int | None], defaults: Sequence[int]
 ) -> int | list[int]:
-    """Return `out_size` with the last of `defaults` in place of None; a single int as it is.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer defaults than sizes.
+    """Return `out_size` with the last of `defaults` in place of None; a single int as it is. Raises
+    ValueError if there are fewer defaults than sizes.
     """
     if isinstance(out_size, int):
         return out_size

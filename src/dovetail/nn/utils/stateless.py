@@ -130,14 +130,9 @@ def _tied(given: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> dict[str, T
 
 @contextmanager
 def _replaced(module: Module, tensors: Mapping[str, Any]) -> Iterator[None]:
-    """Have the module hold `tensors` under their names for the block.
-
-    Raises
-    ------
-    AttributeError
-        If there is no module that a name says.
-    TypeError
-        If a name stands for a value that is not a tensor.
+    """Have the module hold `tensors` under their names for the block. Raises AttributeError if
+    there is no module that a name says, and TypeError if a name stands for a value that is not a
+    tensor.
     """
     with ExitStack() as undo:
         for name, tensor in tensors.items():

@@ -37,12 +37,8 @@ class ArrayResults:
         self.several = self.results.several
 
     def check_writes(self) -> None:
-        """Raise an error for a schema whose writes an array kernel cannot express.
-
-        Raises
-        ------
-        RuntimeError
-            If the schema writes to several arguments, or returns more than what it writes.
+        """Raise an error for a schema whose writes an array kernel cannot express. Raises
+        RuntimeError if the schema writes to several arguments, or returns more than what it writes.
         """
         schema = self.op.schema
         outs = [a for a in schema.arguments if a.is_out]
@@ -64,14 +60,8 @@ class ArrayResults:
 
     def array(self, value: Any) -> Any:
         """Return a result as an array of the backend: itself, or a scalar of the array library as a
-        0-d array.
-
-        Raises
-        ------
-        RuntimeError
-            If it is anything else, or an array of which some elements are masked.
-        TypeError
-            If it has a dtype that the backend has not.
+        0-d array. Raises RuntimeError if it is anything else, or an array of which some elements
+        are masked, and TypeError if it has a dtype that the backend has not.
         """
         arrays = self.backend.arrays
         if not isinstance(value, arrays.array_types) or hasattr(value, "mask"):
@@ -165,12 +155,8 @@ class ArrayResults:
         return array
 
     def view(self, value: object, shared: object) -> Any:
-        """Return a result as `array` does; it must lie in the memory of the array `shared`.
-
-        Raises
-        ------
-        RuntimeError
-            If it lies elsewhere.
+        """Return a result as `array` does; it must lie in the memory of the array `shared`. Raises
+        RuntimeError if it lies elsewhere.
         """
         array = self.array(value)
         arrays = self.backend.arrays

@@ -62,12 +62,8 @@ def dtype_of(backend: Backend) -> Callable[[Any], dtype]:
 
 
 def on_backend(backend: Backend, value: object) -> Any:
-    """Return a tensor argument on `backend`: itself, or a copy of a 0-dim cpu tensor.
-
-    Raises
-    ------
-    RuntimeError
-        For any other tensor of another backend.
+    """Return a tensor argument on `backend`: itself, or a copy of a 0-dim cpu tensor. Raises
+    RuntimeError for any other tensor of another backend.
     """
     if isinstance(value, list | tuple):
         return [on_backend(backend, item) for item in value]

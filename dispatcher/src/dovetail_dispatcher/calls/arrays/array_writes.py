@@ -250,12 +250,7 @@ def _empty_beside(out: TensorBase, shape: tuple[int, ...]) -> Any:
 
 def copy_between_backends(destination: TensorBase, source: TensorBase) -> None:
     """Write what `source` holds into `destination`, which is on another backend, by way of host
-    memory.
-
-    Raises
-    ------
-    NotImplementedError
-        If `source` has no data.
+    memory. Raises NotImplementedError if `source` has no data.
     """
     own, other = destination._backend.arrays, source._backend.arrays
     if destination.is_meta:

@@ -62,13 +62,9 @@ _ARRAY, _RETURNED, _RESULT = Value("array"), Value("returned"), Value("result")
 def array_plan(
     op: Operator, kernel: Kernel, backend: Backend, key: int, *, inference: bool
 ) -> RoutePlan:
-    """Return the plan of `op` through the array kernel `kernel`, for calls with `key`.
-
-    Raises
-    ------
-    RuntimeError
-        If the key alone says that the call is wrong: an in-place result that cannot be cast to its
-        destination.
+    """Return the plan of `op` through the array kernel `kernel`, for calls with `key`. Raises
+    RuntimeError if the key alone says that the call is wrong: an in-place result that cannot be
+    cast to its destination.
     """
     call = ArrayCall(op, kernel, backend, key, inference)
     several_backends = len(backends_of_signature(key)) > 1

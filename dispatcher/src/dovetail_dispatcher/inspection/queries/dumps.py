@@ -156,12 +156,7 @@ def table_of(op: Operator) -> DispatchTable:
 
 def existing_operator(op: object) -> Operator:
     """Return the operator that `op` names, defined or not; the installed library of its namespace
-    is loaded.
-
-    Raises
-    ------
-    RuntimeError
-        If there is none in the table.
+    is loaded. Raises RuntimeError if there is none in the table.
     """
     name = (
         op

@@ -104,12 +104,9 @@ def get_kernel(op: str | OpOverload, dispatch_key: str | DispatchKey) -> SafeKer
 
 
 def kernel_handle(qualified: str, dispatch_key: str | DispatchKey) -> SafeKernelFunction:
-    """Return the kernel that a call of the operator `qualified` finds at a runtime key.
-
-    Raises
-    ------
-    RuntimeError
-        If there is no such operator or key, the key is an alias, or there is no kernel for it.
+    """Return the kernel that a call of the operator `qualified` finds at a runtime key. Raises
+    RuntimeError if there is no such operator or key, the key is an alias, or there is no kernel for
+    it.
     """
     key = runtime_key(dispatch_key)
     operator = existing_operator(qualified)

@@ -59,12 +59,8 @@ _of_libraries: Final[list[FallbackChange]] = []
 def add_fallback(
     key: DispatchKey, make_kernel: Callable[[DispatchKey], Kernel], owner: list[Change]
 ) -> None:
-    """Put a backend fallback at `key`, or at every runtime key of an alias, for `owner`.
-
-    Raises
-    ------
-    RuntimeError
-        If one of the keys has a fallback already; nothing is changed then.
+    """Put a backend fallback at `key`, or at every runtime key of an alias, for `owner`. Raises
+    RuntimeError if one of the keys has a fallback already; nothing is changed then.
     """
     with registry.lock:
         change = FallbackChange(key, make_kernel)

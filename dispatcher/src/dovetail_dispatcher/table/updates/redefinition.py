@@ -15,12 +15,7 @@ def stale_kernels(op: Operator, schema: FunctionSchema, again: Registrar | None)
     """Return the kernels that go with the definition that the code `again`, run again, replaces.
 
     These are what the same file registered the last time, and what the same module registered for
-    another schema.
-
-    Raises
-    ------
-    TypeError
-        If another kernel cannot have this schema.
+    another schema. Raises TypeError if another kernel cannot have this schema.
     """
     stale = []
     for kernel in [kernel for stack in op.kernels.values() for kernel in stack]:

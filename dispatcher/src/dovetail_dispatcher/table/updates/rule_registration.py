@@ -65,12 +65,8 @@ def set_torch_dispatch_rule(
     name: str, overload: str, cls: type, rule: Callable[..., object], owner: list[Change]
 ) -> None:
     """Let `rule` run an operator in place of the ``__torch_dispatch__`` of `cls`, a mode or a
-    Tensor subclass, for `owner`.
-
-    Raises
-    ------
-    RuntimeError
-        If the operator, which may be defined later, has a rule for `cls` already.
+    Tensor subclass, for `owner`. Raises RuntimeError if the operator, which may be defined later,
+    has a rule for `cls` already.
     """
     with registry.lock:
         op = registry.find_or_add(name, overload)

@@ -281,12 +281,8 @@ def copy_to_backend(
 
 
 def check_layout(name: str, layout: Layout) -> None:
-    """Raise an error for a layout other than `strided`.
-
-    Raises
-    ------
-    NotImplementedError
-        With the layout.
+    """Raise an error for a layout other than `strided`. Raises NotImplementedError with the
+    layout.
     """
     if layout is not strided:
         raise NotImplementedError(

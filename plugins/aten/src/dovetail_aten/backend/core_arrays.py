@@ -92,12 +92,8 @@ class CoreArrays(ArrayBackend):
         return self.needed("dtype", "native_dtype(self, wanted)")(scalar)
 
     def needed(self, name: str, method: str) -> Any:
-        """Return what the namespace has under a dotted name.
-
-        Raises
-        ------
-        NotImplementedError
-            If it has not; `method` is what the author of the backend is told to write instead.
+        """Return what the namespace has under a dotted name. Raises NotImplementedError if it has
+        not; `method` is what the author of the backend is told to write instead.
         """
         try:
             return reduce(getattr, name.split("."), self.xp)
@@ -127,12 +123,8 @@ class CoreArrays(ArrayBackend):
     # -- for the core: see ArrayBackend ------------------------------------------------------------
 
     def asarray(self, value: Any, native_dtype: NativeDtype | None = None) -> Any:
-        """Return `value` as an array, without a copy where possible.
-
-        Raises
-        ------
-        TypeError
-            For a dtype that the library has not.
+        """Return `value` as an array, without a copy where possible. Raises TypeError for a dtype
+        that the library has not.
         """
         own = getattr(value, "dtype", None) if native_dtype is None else native_dtype
         if own is not None and own not in self.dtype_bits:

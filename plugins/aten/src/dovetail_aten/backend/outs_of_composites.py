@@ -61,12 +61,8 @@ def _writes_results(op: Operator) -> Callable[..., Any]:
 
 
 def _check_count(op: Operator, outs: Sequence[object], results: Sequence[object]) -> None:
-    """Raise an error for another number of tensors to write than there are results.
-
-    Raises
-    ------
-    RuntimeError
-        With both numbers.
+    """Raise an error for another number of tensors to write than there are results. Raises
+    RuntimeError with both numbers.
     """
     if len(outs) != len(results):
         raise RuntimeError(

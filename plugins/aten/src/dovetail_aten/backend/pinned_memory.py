@@ -19,12 +19,8 @@ _ACCELERATOR = "cuda"
 
 
 def check_pinning(wanted: bool | None) -> None:
-    """Raise an error for ``pin_memory=True`` where no device could copy from such memory.
-
-    Raises
-    ------
-    RuntimeError
-        With the reason why there is none.
+    """Raise an error for ``pin_memory=True`` where no device could copy from such memory. Raises
+    RuntimeError with the reason why there is none.
     """
     if wanted:
         _accelerator("pin_memory=True requires a CUDA or other accelerator backend; no pinned ")

@@ -54,12 +54,8 @@ def padded(tensor: Any, in_dim: int | None, ndim: int) -> Any:
 
 
 def front(dim: int, ndim: int) -> int:
-    """Return the physical dimension of dimension `dim` of samples of `ndim` dimensions.
-
-    Raises
-    ------
-    IndexError
-        If the dimension does not exist.
+    """Return the physical dimension of dimension `dim` of samples of `ndim` dimensions. Raises
+    IndexError if the dimension does not exist.
     """
     return int(wrap_dim(dim, ndim)) + 1
 

@@ -25,14 +25,8 @@ def getter(function: FunctionType) -> FunctionType:
 
 def write_part(whole: Any, part: Any, value: object) -> None:
     """Write a tensor or a number to `part`, a view of the tensor `whole` whose attribute is
-    assigned.
-
-    Raises
-    ------
-    RuntimeError
-        For the imaginary part of a real tensor, which has no memory.
-    TypeError
-        For anything else.
+    assigned. Raises RuntimeError for the imaginary part of a real tensor, which has no memory, and
+    TypeError for anything else.
     """
     if part is not whole and not whole.is_complex():
         raise RuntimeError(

@@ -47,12 +47,8 @@ def old_overload(
     """Run a call that has the arguments of a deprecated overload, and warn once.
 
     A function and the method of its name are one object, so that either's order of the arguments
-    fits: ``addmm(2, x, a, b)`` and ``x.addmm(2, a, b)``.
-
-    Raises
-    ------
-    TypeError
-        If the arguments fit none; the text lists the overloads that are not deprecated.
+    fits: ``addmm(2, x, a, b)`` and ``x.addmm(2, a, b)``. Raises TypeError if the arguments fit
+    none; the text lists the overloads that are not deprecated.
     """
     defaults = defaults_of(function)
     args = [value for value in args if value is not MISSING]

@@ -135,12 +135,8 @@ class Overloads:
         return self._name.partition("::")[2]
 
     def choose(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
-        """Call the first overload whose parameters the arguments fit.
-
-        Raises
-        ------
-        TypeError
-            If there is none; the text lists them.
+        """Call the first overload whose parameters the arguments fit. Raises TypeError if there is
+        none; the text lists them.
         """
         key = _key(args, kwargs)
         known = self._known.get(key)
@@ -184,11 +180,7 @@ class Overloads:
 
     def _outs(self, overload: Overload, out: object) -> dict[str, Any]:
         """Return the tensors to write by their names: the last parameters of the function for them.
-
-        Raises
-        ------
-        TypeError
-            If `out` is not as many tensors as there are results.
+        Raises TypeError if `out` is not as many tensors as there are results.
         """
         code = overload.out.__code__  # type: ignore[union-attr]
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

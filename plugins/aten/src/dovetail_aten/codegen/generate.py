@@ -173,11 +173,7 @@ def generate(library: Library, *, selection: Selection | None = None) -> dict[st
 
 def generate_docstrings(library: Library) -> dict[str, str]:
     """Return the file of the docstrings of all functions, text by name: what `generate` has too.
-
-    Raises
-    ------
-    DeclarationError
-        With the line and the remedy.
+    Raises DeclarationError with the line and the remedy.
     """
     functions = _functions(library)
     documents = read_documentation(_existing(library, DOCUMENTATION), functions)
@@ -291,12 +287,8 @@ def _composite_modules(library: Library, functions: Sequence[NativeFunction]) ->
 def _rule_modules(
     library: Library, functions: Sequence[NativeFunction], kind: Literal["meta", "batching"]
 ) -> dict[str, str]:
-    """Return the module of every function that gives shapes, or batches.
-
-    Raises
-    ------
-    DeclarationError
-        If an entry names, or its shape implies, one that is not defined.
+    """Return the module of every function that gives shapes, or batches. Raises DeclarationError if
+    an entry names, or its shape implies, one that is not defined.
     """
     found = public_functions(library.modules(kind))
     for function in functions:
@@ -312,12 +304,8 @@ def _rule_modules(
 
 
 def _check_policies(library: Library, functions: Sequence[NativeFunction]) -> None:
-    """Check that every operator has what its library derives from declarations.
-
-    Raises
-    ------
-    DeclarationError
-        For an operator without a shape, or one with rules in a library that has none.
+    """Check that every operator has what its library derives from declarations. Raises
+    DeclarationError for an operator without a shape, or one with rules in a library that has none.
     """
     for function in functions:
         policies = function.policies

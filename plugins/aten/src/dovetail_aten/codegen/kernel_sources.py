@@ -43,12 +43,9 @@ class KernelFamily:
 
 
 def kernel_families(package: Path) -> list[KernelFamily]:
-    """Return the families that a package lists, see `_LISTING`; none if it has no such file.
-
-    Raises
-    ------
-    DeclarationError
-        For a name in the list that is not a class there, and for functions that are not literals.
+    """Return the families that a package lists, see `_LISTING`; none if it has no such file. Raises
+    DeclarationError for a name in the list that is not a class there, and for functions that are
+    not literals.
     """
     if not (package / _LISTING).exists():
         return []

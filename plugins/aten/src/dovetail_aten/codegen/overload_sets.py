@@ -144,12 +144,8 @@ def function_name(function: NativeFunction) -> str:
 
 
 def check_names(sets: Sequence[OverloadSet]) -> None:
-    """Check that no function of an overload has the name of another operator.
-
-    Raises
-    ------
-    DeclarationError
-        With the line of the overload.
+    """Check that no function of an overload has the name of another operator. Raises
+    DeclarationError with the line of the overload.
     """
     names = {overloads.name for overloads in sets}
     for overloads in sets:

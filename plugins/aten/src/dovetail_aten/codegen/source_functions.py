@@ -10,12 +10,8 @@ from .errors import DeclarationError, Location
 
 
 def public_functions(modules: Mapping[Path, str]) -> dict[str, str]:
-    """Return the module of every public top-level name in `modules`, by file.
-
-    Raises
-    ------
-    DeclarationError
-        If two modules have the same name: a declaration could not say which it means.
+    """Return the module of every public top-level name in `modules`, by file. Raises
+    DeclarationError if two modules have the same name: a declaration could not say which it means.
     """
     found: dict[str, str] = {}
     for path, module in modules.items():

@@ -35,12 +35,7 @@ class View:
 
     def put(self, base: Any, part: Any) -> Any:
         """Return a copy of `base` with the elements of the view replaced by `part`; contiguous if
-        `base` is.
-
-        Raises
-        ------
-        RuntimeError
-            If elements of the view share memory.
+        `base` is. Raises RuntimeError if elements of the view share memory.
         """
         made = self.with_part(base, part)
         return made.contiguous() if base.is_contiguous() else made

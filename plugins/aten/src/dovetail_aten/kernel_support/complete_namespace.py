@@ -23,13 +23,7 @@ class Missing:
         return Missing(f"{own}.{name}", namespace, device_type)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refuse.
-
-        Raises
-        ------
-        NotImplementedError
-            Always, with what to write.
-        """
+        """Refuse. Always raises NotImplementedError, with what to write."""
         name, namespace, device_type = self._place
         # A kernel may call it while the backend is being registered.
         known = has_backend(device_type)

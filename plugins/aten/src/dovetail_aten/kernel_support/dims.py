@@ -140,12 +140,8 @@ def _wrapped(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 
 
 def infer_size(size: Sequence[int], numel: int) -> tuple[int, ...]:
-    """Return `size` with a -1 replaced by what is left of `numel` elements.
-
-    Raises
-    ------
-    RuntimeError
-        If the sizes do not multiply to `numel`, or leave the -1 open.
+    """Return `size` with a -1 replaced by what is left of `numel` elements. Raises RuntimeError if
+    the sizes do not multiply to `numel`, or leave the -1 open.
     """
     shape = list(size)
     known, open_dim = 1, None

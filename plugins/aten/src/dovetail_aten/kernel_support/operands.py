@@ -42,13 +42,7 @@ def discard_imaginary(array: Array) -> Any:
 
 
 def check_representable(value: Any, kind: dtype) -> None:
-    """Check that a dtype can hold a number.
-
-    Raises
-    ------
-    RuntimeError
-        With PyTorch's message.
-    """
+    """Check that a dtype can hold a number. Raises RuntimeError with PyTorch's message."""
     if kind is bool_ or kind.category == COMPLEX:
         return
     fits = not isinstance(value, complex) or not value.imag

@@ -40,13 +40,7 @@ class MetaArrays(ArrayBackend):
         return MetaArray((), native_dtype)
 
     def to_host(self, array: object) -> NoReturn:
-        """Refuse.
-
-        Raises
-        ------
-        NotImplementedError
-            Always.
-        """
+        """Refuse. Always raises NotImplementedError."""
         raise NotImplementedError(
             "Cannot copy out of meta tensor; no data! Make an empty tensor on the other device: "
             "empty_like(x, device=...)."

@@ -19,14 +19,8 @@ class TensorNamespace(TensorLayouts):
     __slots__ = ()
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        """Return the namespace of functions of the Array API.
-
-        Raises
-        ------
-        ValueError
-            For a version of the standard that it is not of.
-        RuntimeError
-            Where the front end is not installed.
+        """Return the namespace of functions of the Array API. Raises ValueError for a version of
+        the standard that it is not of, and RuntimeError where the front end is not installed.
         """
         if api_version is not None and api_version not in VERSIONS:
             raise ValueError(
@@ -39,12 +33,8 @@ class TensorNamespace(TensorLayouts):
         return load()
 
     def to_device(self, device: DeviceLike | None, /, *, stream: Any = None) -> Any:
-        """Return the tensor on a device: itself, if it is there.
-
-        Raises
-        ------
-        NotImplementedError
-            For a stream: copies are made on the current one.
+        """Return the tensor on a device: itself, if it is there. Raises NotImplementedError for a
+        stream: copies are made on the current one.
         """
         if stream is not None:
             raise NotImplementedError("to_device on a stream. Leave stream out.")

@@ -68,14 +68,8 @@ class TensorConversions(TensorNamespace):
         changes.
 
         ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``, each with
-        ``non_blocking=False`` and ``copy=False`` after, and ``memory_format`` by keyword.
-
-        Raises
-        ------
-        TypeError
-            For other arguments.
-        NotImplementedError
-            From the meta device to another.
+        ``non_blocking=False`` and ``copy=False`` after, and ``memory_format`` by keyword. Raises
+        TypeError for other arguments, and NotImplementedError from the meta device to another.
         """
         try:
             wanted, device, non_blocking, copy, memory_format = conversion_of(args, kwargs)
@@ -165,12 +159,8 @@ class TensorConversions(TensorNamespace):
         return self.to(dtype=dtype, non_blocking=non_blocking)
 
     def type_as(self, other: TensorBase) -> Any:
-        """Return the tensor with the dtype and on the device of `other`.
-
-        Raises
-        ------
-        TypeError
-            If `other` is not a tensor.
+        """Return the tensor with the dtype and on the device of `other`. Raises TypeError if
+        `other` is not a tensor.
         """
         if not isinstance(other, TensorBase):
             raise TypeError(

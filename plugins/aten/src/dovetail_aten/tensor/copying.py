@@ -73,12 +73,7 @@ def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
 
 def deepcopy_tensor(tensor: TensorBase, memo: dict[int, Any]) -> Any:
     """Return a copy of a leaf with its gradient and attributes, but without hooks; see
-    `copy.deepcopy`.
-
-    Raises
-    ------
-    RuntimeError
-        If an operator made the tensor.
+    `copy.deepcopy`. Raises RuntimeError if an operator made the tensor.
     """
     found = memo.get(id(tensor))
     if found is not None:
@@ -221,12 +216,8 @@ def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
 @restoring(STATE)
 def rebuild_storage(device: Device, dtype: dtype, host: Any) -> Storage:
     """Return a new storage on `device` with the elements of a host array; `host` is their number
-    where there are none, on the meta device.
-
-    Raises
-    ------
-    pickle.UnpicklingError
-        If no pickle of a storage says this.
+    where there are none, on the meta device. Raises pickle.UnpicklingError if no pickle of a
+    storage says this.
     """
     _expect(isinstance(device, Device), device, "device")
     _expect(isinstance(dtype, _DTYPES), dtype, "dtype")
@@ -254,12 +245,9 @@ def rebuild_tensor(
     offset: int,
     requires_grad: bool,
 ) -> TensorBase:
-    """Return a new leaf of class `cls` that shows a part of `storage`.
-
-    Raises
-    ------
-    pickle.UnpicklingError, RuntimeError
-        If no pickle of a tensor says this, or if the storage has no such part.
+    """Return a new leaf of class `cls` that shows a part of `storage`. Raises
+    pickle.UnpicklingError or RuntimeError if no pickle of a tensor says this, or if the storage has
+    no such part.
     """
     is_class: bool = isinstance(cls, type)  # a pickle may say anything
     _expect(is_class and issubclass(cls, TensorBase), cls, "class")

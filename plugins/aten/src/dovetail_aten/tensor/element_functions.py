@@ -14,25 +14,17 @@ from .data.from_data import tensor as make_tensor
 
 
 def apply_elements(self: Any, callable: Callable[..., object]) -> Any:
-    """Replace every element by ``callable(element)``; slow, and only on the cpu.
-
-    Raises
-    ------
-    RuntimeError
-        For a tensor that requires grad.
-    TypeError
-        For a tensor on another device, or if the function does not return a number.
+    """Replace every element by ``callable(element)``; slow, and only on the cpu. Raises
+    RuntimeError for a tensor that requires grad, and TypeError for a tensor on another device, or
+    if the function does not return a number.
     """
     return _written("apply_", self, (), callable)
 
 
 def map_elements(self: Any, other: Tensor, callable: Callable[..., object]) -> Any:
     """Replace every element by ``callable(element, element of other)``; `other` is broadcast.
-
-    Raises
-    ------
-    RuntimeError, TypeError
-        As for ``apply_``, and if `other` does not broadcast or has another dtype or device.
+    Raises RuntimeError or TypeError as for ``apply_``, and if `other` does not broadcast or has
+    another dtype or device.
     """
     return _written("map_", self, (other,), callable)
 

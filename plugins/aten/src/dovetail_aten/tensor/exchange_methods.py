@@ -113,12 +113,8 @@ class TensorExchange(TensorConversions):
         return to_capsule(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> Any:
-        """Return the DLPack device type and index of the memory.
-
-        Raises
-        ------
-        ValueError
-            For a device that DLPack does not know.
+        """Return the DLPack device type and index of the memory. Raises ValueError for a device
+        that DLPack does not know.
         """
         from .data.dlpack import dlpack_device
 
@@ -128,14 +124,8 @@ class TensorExchange(TensorConversions):
 
     @property
     def __cuda_array_interface__(self) -> Any:
-        """The CUDA array interface of the memory, for numba and others.
-
-        Raises
-        ------
-        AttributeError
-            If the tensor is not on cuda.
-        RuntimeError
-            If it requires grad.
+        """The CUDA array interface of the memory, for numba and others. Raises AttributeError if
+        the tensor is not on cuda, and RuntimeError if it requires grad.
         """
         if not self.is_cuda:
             raise AttributeError(

@@ -70,13 +70,8 @@ def position_of(item: Any) -> int | None:
 
 def index_tensor(item: object, device: DeviceLike | None) -> Any:
     """Return a tensor, a list (as a tensor on `device`) or a host array as a tensor of indices.
-
-    Raises
-    ------
-    IndexError
-        For a tensor of another dtype than int64, int32, uint8 and bool.
-    TypeError
-        For a sequence of something else than numbers.
+    Raises IndexError for a tensor of another dtype than int64, int32, uint8 and bool, and TypeError
+    for a sequence of something else than numbers.
     """
     if isinstance(item, str):
         raise TypeError(

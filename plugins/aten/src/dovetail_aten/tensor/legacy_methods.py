@@ -76,12 +76,8 @@ class LegacyMethods(TensorMethods):
         return False
 
     def record_stream(self, stream: object) -> NoReturn:
-        """Refuse: memory that a tensor has left may be used anew at once.
-
-        Raises
-        ------
-        NotImplementedError
-            Always.
+        """Refuse: memory that a tensor has left may be used anew at once. Always raises
+        NotImplementedError.
         """
         raise NotImplementedError(
             f"record_stream is not available on {self.device}. Keep the tensor until "
@@ -97,12 +93,7 @@ class LegacyMethods(TensorMethods):
 
     def resize(self, *sizes: Any) -> Any:
         """Return the tensor with other sizes of as many elements, with a warning: `reshape` does
-        so.
-
-        Raises
-        ------
-        RuntimeError
-            If the number of elements differs.
+        so. Raises RuntimeError if the number of elements differs.
         """
         warn_user("non-inplace resize is deprecated. Use reshape().")
         tensor: Any = self

@@ -32,12 +32,8 @@ class TensorLayouts(LegacyMethods):
         return 0
 
     def coalesce(self) -> Any:
-        """Refuse: it adds up what a sparse tensor has at the same index.
-
-        Raises
-        ------
-        RuntimeError
-            Always, as do the other questions about indices and values.
+        """Refuse: it adds up what a sparse tensor has at the same index. Always raises
+        RuntimeError, as do the other questions about indices and values.
         """
         raise _not_sparse("coalesce", "coordinate")
 
@@ -127,13 +123,7 @@ class TensorLayouts(LegacyMethods):
         )
 
     def chalf(self, memory_format: Any = None) -> NoReturn:
-        """Refuse: there is no dtype of complex halves.
-
-        Raises
-        ------
-        NotImplementedError
-            Always.
-        """
+        """Refuse: there is no dtype of complex halves. Always raises NotImplementedError."""
         raise NotImplementedError(
             "chalf(): there is no dtype complex32. Use complex64, the narrowest of complex "
             "numbers: x.cfloat()."

@@ -280,14 +280,9 @@ def hessian(
 
 
 def _check_combination(strategy: str, create_graph: bool, strict: bool, vectorize: bool) -> None:
-    """Check that `jacobian` can do together what it was asked for.
-
-    Raises
-    ------
-    RuntimeError
-        For `strict` together with `vectorize` or the forward mode.
-    NotImplementedError
-        For the forward mode without `vectorize`, or with `create_graph`.
+    """Check that `jacobian` can do together what it was asked for. Raises RuntimeError for `strict`
+    together with `vectorize` or the forward mode, and NotImplementedError for the forward mode
+    without `vectorize`, or with `create_graph`.
     """
     name = "dovetail.autograd.functional.jacobian"
     if strategy == "reverse-mode":

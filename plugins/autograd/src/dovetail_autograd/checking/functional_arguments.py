@@ -133,12 +133,8 @@ def gradients(
 
 
 def check_single(outputs: Sequence[TensorBase], is_tuple: bool, function: str) -> None:
-    """Check that a function returned one tensor of one element.
-
-    Raises
-    ------
-    RuntimeError
-        If it did not.
+    """Check that a function returned one tensor of one element. Raises RuntimeError if it did
+    not.
     """
     if is_tuple:
         raise RuntimeError(f"The function given to {function} should return a single Tensor")

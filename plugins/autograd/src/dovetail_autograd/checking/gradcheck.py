@@ -214,14 +214,8 @@ def gradgradcheck(
 
 
 def _check_inputs(arguments: tuple[object, ...]) -> list[int]:
-    """Return the positions of the inputs that require grad.
-
-    Raises
-    ------
-    ValueError
-        If there are none.
-    RuntimeError
-        If one has a dimension of stride 0.
+    """Return the positions of the inputs that require grad. Raises ValueError if there are none,
+    and RuntimeError if one has a dimension of stride 0.
     """
     differentiable = []
     for index, value in enumerate(arguments):

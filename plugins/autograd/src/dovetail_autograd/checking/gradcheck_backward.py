@@ -35,12 +35,8 @@ _NONDETERMINISTIC = (
 
 
 def check_constant(check: Check) -> None:
-    """Check that a function whose outputs do not require grad does not vary with its inputs.
-
-    Raises
-    ------
-    GradcheckError
-        If it does.
+    """Check that a function whose outputs do not require grad does not vary with its inputs. Raises
+    GradcheckError if it does.
     """
     values = as_tuple(check.func(*check.arguments))
     every = replace(check, outputs=dict(enumerate(values)), fast_mode=False)
@@ -51,12 +47,8 @@ def check_constant(check: Check) -> None:
 
 
 def check_backward(check: Check) -> None:
-    """Compare the gradients of all outputs with differences.
-
-    Raises
-    ------
-    GradcheckError
-        At the first that differs.
+    """Compare the gradients of all outputs with differences. Raises GradcheckError at the first
+    that differs.
     """
     known: dict[int, _Quotients] = {}
     compare = _compare_projections if check.fast_mode else _compare_jacobians
@@ -195,12 +187,8 @@ def _gradient(
 
 
 def check_batched(check: Check) -> None:
-    """Check that a batch of gradients of an output gives what they give one after another.
-
-    Raises
-    ------
-    GradcheckError
-        If it does not.
+    """Check that a batch of gradients of an output gives what they give one after another. Raises
+    GradcheckError if it does not.
     """
     # Most checks need no transforms, which take their time to load.
     from ..transforms.batching.batched_gradients import stack, unstack
@@ -243,12 +231,8 @@ class _Undefined(Function):
 
 
 def check_undefined(check: Check) -> None:
-    """Check that an undefined gradient for one output or all of them is taken for zero.
-
-    Raises
-    ------
-    GradcheckError
-        If it is not.
+    """Check that an undefined gradient for one output or all of them is taken for zero. Raises
+    GradcheckError if it is not.
     """
     wanted = tuple([check.arguments[index] for index in check.inputs])
     count = len(check.outputs)

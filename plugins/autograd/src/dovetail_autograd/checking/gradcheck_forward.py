@@ -27,12 +27,8 @@ from .gradcheck_jacobian import (
 
 
 def check_forward(check: Check) -> None:
-    """Compare the tangents that forward mode computes with differences.
-
-    Raises
-    ------
-    GradcheckError
-        If they differ, or a tangent has another shape or dtype than its output.
+    """Compare the tangents that forward mode computes with differences. Raises GradcheckError if
+    they differ, or a tangent has another shape or dtype than its output.
     """
     for input_nr in check.inputs:
         value = check.arguments[input_nr]
@@ -71,12 +67,8 @@ def _prefix(check: Check, value: TensorBase, unit: complex) -> str:
 
 
 def check_batched_forward(check: Check) -> None:
-    """Compare the tangents for a batch of directions with those for one after another.
-
-    Raises
-    ------
-    GradcheckError
-        If they differ, or an operator does not work on a batch.
+    """Compare the tangents for a batch of directions with those for one after another. Raises
+    GradcheckError if they differ, or an operator does not work on a batch.
     """
     for input_nr in check.inputs:
         value = check.arguments[input_nr]

@@ -38,12 +38,8 @@ class GradcheckError(RuntimeError):
 
 
 def differentiable_outputs(returned: object) -> tuple[TensorBase, ...]:
-    """Return those of the outputs of a function that require grad.
-
-    Raises
-    ------
-    ValueError
-        If an output is not a tensor.
+    """Return those of the outputs of a function that require grad. Raises ValueError if an output
+    is not a tensor.
     """
     values = as_tuple(returned)
     for value in values:

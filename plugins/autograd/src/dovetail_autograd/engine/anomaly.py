@@ -114,12 +114,8 @@ def watch(node: Node) -> Iterator[None]:
 
 
 def check_nan(node: Node, grads: Sequence[TensorBase | None]) -> None:
-    """Raise an error for a nan among `grads`, which `node` returned.
-
-    Raises
-    ------
-    RuntimeError
-        If there is one.
+    """Raise an error for a nan among `grads`, which `node` returned. Raises RuntimeError if there
+    is one.
     """
     if not is_anomaly_check_nan_enabled():
         return

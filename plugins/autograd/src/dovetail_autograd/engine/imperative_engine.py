@@ -174,12 +174,8 @@ class _EngineBase(Engine):
 
 
 def check_used(gradients: Sequence[TensorBase | None]) -> None:
-    """Refuse that there is no gradient of something to differentiate by.
-
-    Raises
-    ------
-    RuntimeError
-        If one of `gradients` is None.
+    """Refuse that there is no gradient of something to differentiate by. Raises RuntimeError if one
+    of `gradients` is None.
     """
     for index, gradient in enumerate(gradients):
         if gradient is None:

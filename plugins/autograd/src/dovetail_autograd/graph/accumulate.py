@@ -348,14 +348,8 @@ def _is_dense(array: Any) -> bool:
 
 
 def run_post_accumulate_hooks(variable: TensorBase, hooks: Any) -> None:
-    """Call every post-accumulate hook with the leaf, which it may return.
-
-    Raises
-    ------
-    TypeError
-        If a hook returns a value that is not a tensor.
-    RuntimeError
-        If it returns another tensor.
+    """Call every post-accumulate hook with the leaf, which it may return. Raises TypeError if a
+    hook returns a value that is not a tensor, and RuntimeError if it returns another tensor.
     """
     for hook in tuple(hooks.values()):
         result = hook(variable)

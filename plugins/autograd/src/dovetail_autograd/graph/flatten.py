@@ -11,12 +11,7 @@ if TYPE_CHECKING:
 
 def flatten(node: Node, returned: Any) -> Sequence[Any]:
     """Return what a body of `node` returned as one gradient per edge: entries for a ``Tensor[]``
-    argument are lists or tuples.
-
-    Raises
-    ------
-    RuntimeError
-        If there are not as many gradients as edges.
+    argument are lists or tuples. Raises RuntimeError if there are not as many gradients as edges.
     """
     if type(returned) is tuple and len(returned) == len(node.next_edges):
         for grad in returned:

@@ -127,14 +127,9 @@ def hook_name(hook: Callable[..., object]) -> str:
 
 
 def run_tensor_hooks(hooks: TensorHooks, grad: TensorBase | None) -> TensorBase | None:
-    """Run tensor hooks in order; each may replace the gradient.
-
-    Raises
-    ------
-    TypeError
-        If a hook returns something else than a tensor or None.
-    RuntimeError
-        If a hook changes the gradient's shape, dtype or device, or gives one where None came.
+    """Run tensor hooks in order; each may replace the gradient. Raises TypeError if a hook returns
+    something else than a tensor or None, and RuntimeError if a hook changes the gradient's shape,
+    dtype or device, or gives one where None came.
     """
     for hook in tuple(hooks.values()):
         result = hook(grad)
@@ -183,13 +178,9 @@ def run_node_hooks(
     hooks: Hooks, grads: tuple[TensorBase | None, ...], *arguments: tuple[TensorBase | None, ...]
 ) -> tuple[TensorBase | None, ...]:
     """Run node hooks in order as ``hook(grads, *arguments)``; each may replace the tuple `grads`.
-
-    Raises
-    ------
-    TypeError
-        If a hook returns something else than a tuple of tensors or None.
-    RuntimeError
-        If a tuple has the wrong length, or a gradient another shape, or stands where None did.
+    Raises TypeError if a hook returns something else than a tuple of tensors or None, and
+    RuntimeError if a tuple has the wrong length, or a gradient another shape, or stands where None
+    did.
     """
     for hook in tuple(hooks.values()):
         result = hook(grads, *arguments)

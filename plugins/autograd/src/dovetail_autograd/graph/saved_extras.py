@@ -82,11 +82,7 @@ def refuse_hooks(message: str) -> None:
     """Raise an error for saved-tensor hooks in this task.
 
     Unlike `change_extras` it does not make recording routes ask: there is nothing to do for them.
-
-    Raises
-    ------
-    RuntimeError
-        If there are hooks in force.
+    Raises RuntimeError if there are hooks in force.
     """
     before = _extras.get()
     if before is None:

@@ -38,12 +38,8 @@ class SavedTensor:
         self, pack: Callable[[TensorBase], object], unpack: Callable[..., TensorBase]
     ) -> None:
         """Replace the saved tensor by what `pack` makes of it; `unpack` is to give the tensor back
-        at use.
-
-        Raises
-        ------
-        RuntimeError
-            If hooks were registered on it already, nothing is saved, or the value was freed.
+        at use. Raises RuntimeError if hooks were registered on it already, nothing is saved, or the
+        value was freed.
         """
         value = getattr(self._node, f"_{self._saved.name}")
         if value is None:
@@ -68,12 +64,7 @@ def pack_saved(
     unpack: Callable[..., TensorBase],
 ) -> None:
     """Put the value `saved` of `node` into the hands of `pack` and `unpack`. The node then takes
-    the tensors body.
-
-    Raises
-    ------
-    RuntimeError
-        If `pack` writes to its argument in place.
+    the tensors body. Raises RuntimeError if `pack` writes to its argument in place.
     """
     slot = f"_{saved.name}"
     value = getattr(node, slot)
@@ -97,11 +88,7 @@ def pack_saved(
 
 def check_unwritten(node: Node, saved: Saved) -> None:
     """Check that the call that `node` is for has not written to what is saved, before it is packed.
-
-    Raises
-    ------
-    RuntimeError
-        If it has, as in ``x.mul_(x)``.
+    Raises RuntimeError if it has, as in ``x.mul_(x)``.
     """
     value = getattr(node, f"_{saved.name}")
     if saved.kind == "input" and value is not None:

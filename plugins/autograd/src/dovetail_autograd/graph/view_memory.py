@@ -86,12 +86,8 @@ def viewed(base: TensorBase, place: Place) -> TensorBase:
 
 
 def _views_between(base: TensorBase, view: TensorBase) -> tuple[Any, Any]:
-    """Return what leads from `base` to `view`, as `Place` has it.
-
-    Raises
-    ------
-    RuntimeError
-        If nothing tells: `view` was not made of `base` by view operators.
+    """Return what leads from `base` to `view`, as `Place` has it. Raises RuntimeError if nothing
+    tells: `view` was not made of `base` by view operators.
     """
     whole, part = views_of(base), views_of(view)
     common = 0

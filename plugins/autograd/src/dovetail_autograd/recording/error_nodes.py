@@ -136,12 +136,8 @@ class _FunctionOfTensors:
         raise NotImplementedError
 
     def __call__(self, *tensors: TensorBase) -> Any:
-        """Return aliases of `tensors`: one, or a tuple.
-
-        Raises
-        ------
-        TypeError
-            If there are more or fewer than announced, or one is not a tensor.
+        """Return aliases of `tensors`: one, or a tuple. Raises TypeError if there are more or fewer
+        than announced, or one is not a tensor.
         """
         if len(tensors) != self._count:
             raise TypeError(

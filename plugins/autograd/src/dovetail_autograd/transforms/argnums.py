@@ -13,13 +13,8 @@ Argnums = int | tuple[int, ...]
 
 
 def checked_argnums(argnums: object, count: int) -> Argnums:
-    """Return `argnums` counted from the front.
-
-    Raises
-    ------
-    RuntimeError
-        If `argnums` is not an int or a non-empty tuple of different ints, or is out of range for
-        `count` arguments.
+    """Return `argnums` counted from the front. Raises RuntimeError if `argnums` is not an int or a
+    non-empty tuple of different ints, or is out of range for `count` arguments.
     """
     if not isinstance(argnums, (int, tuple)) or isinstance(argnums, bool):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
@@ -60,12 +55,8 @@ def replaced(args: Sequence[object], argnums: Argnums, values: Any) -> tuple[Any
 
 
 def split_aux(call: str, returned: object) -> tuple[Any, Any]:
-    """Return the output and the auxiliary output of a function that has one.
-
-    Raises
-    ------
-    RuntimeError
-        If the function did not return a pair, or something in the auxiliary output is not a tensor.
+    """Return the output and the auxiliary output of a function that has one. Raises RuntimeError if
+    the function did not return a pair, or something in the auxiliary output is not a tensor.
     """
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise RuntimeError(
@@ -82,12 +73,8 @@ def split_aux(call: str, returned: object) -> tuple[Any, Any]:
 
 
 def checked_outputs(call: str, output: object) -> tuple[list[TensorBase], Any]:
-    """Return the tensors that a function returned, and how they were nested.
-
-    Raises
-    ------
-    RuntimeError
-        If it returned nothing, or something else than tensors.
+    """Return the tensors that a function returned, and how they were nested. Raises RuntimeError if
+    it returned nothing, or something else than tensors.
     """
     leaves, structure = flatten(output)
     if not leaves or output is None:
@@ -106,12 +93,8 @@ def checked_outputs(call: str, output: object) -> tuple[list[TensorBase], Any]:
 
 
 def refuse_complex(name: str, tensors: Sequence[object], which: str) -> None:
-    """Raise an error for complex tensors, whose Jacobian is not defined.
-
-    Raises
-    ------
-    RuntimeError
-        With the position of the first.
+    """Raise an error for complex tensors, whose Jacobian is not defined. Raises RuntimeError with
+    the position of the first.
     """
     for index, tensor in enumerate(tensors):
         if isinstance(tensor, TensorBase) and tensor.dtype.is_complex:

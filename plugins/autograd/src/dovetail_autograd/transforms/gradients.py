@@ -65,14 +65,8 @@ class GradLevel(Level):
         set_state((self.outer_state or 0) & ~NO_GRAD)
 
     def fresh(self, tensor: object) -> TensorBase:
-        """Return `tensor` as a new input to differentiate by.
-
-        Raises
-        ------
-        ValueError
-            For anything but a tensor.
-        RuntimeError
-            For a tensor whose dtype has no gradients.
+        """Return `tensor` as a new input to differentiate by. Raises ValueError for anything but a
+        tensor, and RuntimeError for a tensor whose dtype has no gradients.
         """
         if not isinstance(tensor, TensorBase):
             raise ValueError(

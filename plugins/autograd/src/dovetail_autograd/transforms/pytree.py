@@ -278,12 +278,7 @@ def items_like(tree: object, structure: Structure) -> list[Any] | None:
 
 def leaves_along(structure: Structure, tree: object) -> list[Any]:
     """Return what `tree` has in the places of the leaves of `structure`; below them it may go
-    deeper.
-
-    Raises
-    ------
-    ValueError
-        If its structure is another.
+    deeper. Raises ValueError if its structure is another.
     """
     if structure.kind is None:
         return [tree]

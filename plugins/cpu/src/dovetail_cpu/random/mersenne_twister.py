@@ -85,12 +85,8 @@ class MersenneTwister:
         return head + words.astype(np.uint64).tobytes() + tail
 
     def restore(self, state: bytes) -> int:
-        """Restore a state, and return the seed that it started from.
-
-        Raises
-        ------
-        RuntimeError
-            If the bytes are not a valid state.
+        """Restore a state, and return the seed that it started from. Raises RuntimeError if the
+        bytes are not a valid state.
         """
         seed, left, seeded, position = _HEAD.unpack_from(state)
         words = np.frombuffer(state, np.uint64, _WORDS, _HEAD.size).astype(np.uint32)

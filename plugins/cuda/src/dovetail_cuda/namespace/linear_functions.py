@@ -25,12 +25,8 @@ def _blas(names: Sequence[str], arrays: Sequence[Array]) -> list[_Function]:
 
 
 def _lapack(names: Sequence[str], arrays: Sequence[Array]) -> list[_Function]:
-    """Return functions as ``scipy.linalg.get_lapack_funcs`` does: ``getrf`` and ``potrf``.
-
-    Raises
-    ------
-    NotImplementedError
-        For another one: CuPy offers no LDL factorization.
+    """Return functions as ``scipy.linalg.get_lapack_funcs`` does: ``getrf`` and ``potrf``. Raises
+    NotImplementedError for another one: CuPy offers no LDL factorization.
     """
     known: dict[str, _Function] = {"getrf": _getrf, "potrf": _potrf}
     for name in names:

@@ -98,13 +98,7 @@ def all_to_all(
 
 
 def _linear(function: str, op: Any) -> Any:
-    """Return a reduction whose derivative is itself.
-
-    Raises
-    ------
-    NotImplementedError
-        For others.
-    """
+    """Return a reduction whose derivative is itself. Raises NotImplementedError for others."""
     if op not in (ReduceOp.SUM, ReduceOp.AVG):
         raise NotImplementedError(
             f"distributed.nn.functional.{function} has derivatives of SUM and AVG, not of {op}. "

@@ -66,13 +66,7 @@ class _Numbered(Module):
         return self
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Add modules at the end; returns self.
-
-        Raises
-        ------
-        TypeError
-            If ``modules`` is not iterable.
-        """
+        """Add modules at the end; returns self. Raises TypeError if ``modules`` is not iterable."""
         if not isinstance(modules, Iterable):
             raise TypeError(
                 f"{type(self).__name__}.extend should be called with an iterable, but got "

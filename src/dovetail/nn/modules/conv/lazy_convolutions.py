@@ -53,14 +53,8 @@ class _LazyConvXdMixin(LazyModuleMixin, _ConvNd):
 
     @restoring()
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Materialize the parameters.
-
-        Raises
-        ------
-        RuntimeError
-            If the input has another number of dimensions.
-        ValueError
-            If the groups do not divide its channels.
+        """Materialize the parameters. Raises RuntimeError if the input has another number of
+        dimensions, and ValueError if the groups do not divide its channels.
         """
         channels = self._channels(input)
         if not self.has_uninitialized_params():

@@ -21,13 +21,9 @@ def with_deprecated(
 ) -> list[NativeFunction]:
     """Return `functions`, each with the deprecated overloads that `paths` declare of it.
 
-    They are declared of a functional operator; its in-place and out variants take them too.
-
-    Raises
-    ------
-    DeclarationError
-        With the line and the remedy: for unknown keys, a schema that does not parse, an operator
-        or an argument that there is not, and a call that the operator itself takes.
+    They are declared of a functional operator; its in-place and out variants take them too. Raises
+    DeclarationError with the line and the remedy: for unknown keys, a schema that does not parse,
+    an operator or an argument that there is not, and a call that the operator itself takes.
     """
     plain = {f.base_name: f for f in reversed(functions) if f.schema_kind == "functional"}
     old: dict[str, list[FunctionSchema]] = {}

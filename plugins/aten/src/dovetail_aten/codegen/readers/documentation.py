@@ -56,13 +56,9 @@ class Documentation:
 def read_documentation(
     paths: Iterable[Path], functions: Iterable[NativeFunction]
 ) -> dict[str, Documentation]:
-    """Return the documentation of `functions`, by their base names.
-
-    Raises
-    ------
-    DeclarationError
-        With the line and the remedy: for an unknown key, a name that no operator has, an argument
-        that it does not take, and an entry without summary.
+    """Return the documentation of `functions`, by their base names. Raises DeclarationError with
+    the line and the remedy: for an unknown key, a name that no operator has, an argument that it
+    does not take, and an entry without summary.
     """
     arguments: dict[str, set[str]] = {}
     for function in functions:

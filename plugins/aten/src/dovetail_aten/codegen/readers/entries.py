@@ -65,12 +65,8 @@ def _shown(path: Path) -> str:
 def read_named_entries(
     paths: Iterable[Path], error: type[Exception]
 ) -> Iterator[tuple[str, Entry]]:
-    """Yield the entries of the YAML mappings in files, each with the key that it has there.
-
-    Raises
-    ------
-    error
-        As for `read_entries`.
+    """Yield the entries of the YAML mappings in files, each with the key that it has there. Raises
+    error as for `read_entries`.
     """
     for path in paths:
         with _parsed(path, error) as (root, loader):

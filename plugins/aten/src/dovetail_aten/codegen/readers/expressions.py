@@ -84,13 +84,8 @@ class Rewritten:
 
 
 def rewrite(formula: str, scope: Scope, where: Location) -> Rewritten:
-    """Rewrite one formula.
-
-    Raises
-    ------
-    DerivativeError
-        If it is not a Python expression, uses unknown names or functions, or needs more than
-        metadata.
+    """Rewrite one formula. Raises DerivativeError if it is not a Python expression, uses unknown
+    names or functions, or needs more than metadata.
     """
     try:
         tree = ast.parse(formula.strip(), mode="eval").body

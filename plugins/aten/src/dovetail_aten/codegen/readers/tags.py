@@ -20,12 +20,9 @@ TAGS = (
 
 
 def read_tags(entry: Entry, schema: FunctionSchema) -> tuple[str, ...]:
-    """Return the tags of an entry, sorted, with those that follow from its schema.
-
-    Raises
-    ------
-    DeclarationError
-        For a tag that PyTorch has not, or a random operator without the tag that says so.
+    """Return the tags of an entry, sorted, with those that follow from its schema. Raises
+    DeclarationError for a tag that PyTorch has not, or a random operator without the tag that says
+    so.
     """
     tags = set(entry.names("tags"))
     if unknown := sorted(tags - set(TAGS)):

@@ -67,12 +67,8 @@ def copy_name(schema: FunctionSchema) -> str:
 
 def derive_copy(text: str, schema: FunctionSchema) -> str:
     """Return the schema text of the operator that copies what the view operator `text` shows: the
-    same arguments, and results that share no memory.
-
-    Raises
-    ------
-    ValueError
-        If the operator is not a view.
+    same arguments, and results that share no memory. Raises ValueError if the operator is not a
+    view.
     """
     if not schema._is_view_op():
         raise ValueError("it is no view")

@@ -107,12 +107,8 @@ def scaled_dot_product_attention_math(
 
 
 def _check_operands(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
-    """Raise an error for operands that attention isn't defined for.
-
-    Raises
-    ------
-    RuntimeError
-        With PyTorch's message.
+    """Raise an error for operands that attention isn't defined for. Raises RuntimeError with
+    PyTorch's message.
     """
     if min(query.ndim, key.ndim, value.ndim) < 2:
         raise RuntimeError(

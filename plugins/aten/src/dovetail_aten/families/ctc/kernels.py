@@ -206,12 +206,8 @@ def check_ctc(
     target_lengths: Lengths,
     blank: int,
 ) -> None:
-    """Raise an error for shapes and lengths that are incompatible.
-
-    Raises
-    ------
-    RuntimeError
-        With PyTorch's message.
+    """Raise an error for shapes and lengths that are incompatible. Raises RuntimeError with
+    PyTorch's message.
     """
     if len(shape) != 3:
         raise RuntimeError(

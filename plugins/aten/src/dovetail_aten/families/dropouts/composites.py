@@ -78,13 +78,7 @@ def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Any:
 
 
 def _drops(input: Tensor, p: float, train: bool) -> bool:
-    """Return whether elements may be dropped.
-
-    Raises
-    ------
-    RuntimeError
-        If `p` is not a probability.
-    """
+    """Return whether elements may be dropped. Raises RuntimeError if `p` is not a probability."""
     if not 0 <= p <= 1:
         raise RuntimeError(
             f"dropout probability has to be between 0 and 1, but got {p}. Choose one between."

@@ -100,12 +100,8 @@ def _scale(names: Sequence[str], normalization: int) -> str:
 
 
 def some_axes(dim: Sequence[int], ndim: int) -> tuple[int, ...]:
-    """Return the dimensions of a transform that halves the last of them.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no dimensions.
+    """Return the dimensions of a transform that halves the last of them. Raises RuntimeError if
+    there are no dimensions.
     """
     axes = wrap_dims(tuple(dim), ndim) if len(dim) else ()
     if not axes:

@@ -72,12 +72,8 @@ def _vector(parameter: Tensor | None) -> Any:
 
 
 def _statistics(input: Tensor, running_mean: Any, running_var: Any) -> list[Any]:
-    """Return copies of the running statistics; zeros if there are none.
-
-    Raises
-    ------
-    ValueError
-        For one of them without the other.
+    """Return copies of the running statistics; zeros if there are none. Raises ValueError for one
+    of them without the other.
     """
     if (running_mean is None) != (running_var is None):
         raise ValueError(

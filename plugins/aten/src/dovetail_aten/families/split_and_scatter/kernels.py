@@ -43,12 +43,8 @@ def window_count(size_along: int, dim: int, size: int, step: int) -> int:
 
 
 def check_source(src: Any, shape: Sequence[int]) -> None:
-    """Raise an error for values that do not have the shape of the part to replace.
-
-    Raises
-    ------
-    RuntimeError
-        With PyTorch's message.
+    """Raise an error for values that do not have the shape of the part to replace. Raises
+    RuntimeError with PyTorch's message.
     """
     if tuple(src.shape) != tuple(shape):
         raise RuntimeError(

@@ -110,13 +110,9 @@ def as_strided_jvp(
     k: Namespace, tangent: Any, own: int, own_strides: Sequence[int], whole: Geometry, part: Part
 ) -> Any:
     """Return the tangent of as_strided, a view of the given one, which begins at `own` in its
-    memory where the primal begins at `offset`.
-
-    Raises
-    ------
-    RuntimeError
-        For places before the first element of all that has a tangent, and for a primal whose
-        elements share places where those of the tangent do not.
+    memory where the primal begins at `offset`. Raises RuntimeError for places before the first
+    element of all that has a tangent, and for a primal whose elements share places where those of
+    the tangent do not.
     """
     (sizes, strides, offset), (size, stride, storage_offset) = whole, part
     steps = zip(sizes, strides, own_strides, strict=True)

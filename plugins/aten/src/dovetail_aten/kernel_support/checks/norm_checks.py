@@ -15,14 +15,9 @@ SMALL = 1e-7
 
 
 def check_renorm(shape: Any, p: Any, dim: int, maxnorm: Any) -> tuple[int, ...]:
-    """Return the dimensions except `dim`, over which `renorm` takes norms.
-
-    Raises
-    ------
-    RuntimeError
-        For fewer than two dimensions, or if `p` or `maxnorm` is invalid.
-    IndexError
-        If `dim` is out of range.
+    """Return the dimensions except `dim`, over which `renorm` takes norms. Raises RuntimeError for
+    fewer than two dimensions, or if `p` or `maxnorm` is invalid, and IndexError if `dim` is out of
+    range.
     """
     for name, number in (("p", p), ("maxnorm", maxnorm)):
         if isinstance(number, complex):

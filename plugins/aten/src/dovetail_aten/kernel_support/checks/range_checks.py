@@ -7,12 +7,8 @@ from typing import Any
 
 
 def check_range(start: Any, end: Any, step: Any) -> None:
-    """Raise an error for a range of complex numbers, and one that never ends.
-
-    Raises
-    ------
-    RuntimeError
-        With PyTorch's message.
+    """Raise an error for a range of complex numbers, and one that never ends. Raises RuntimeError
+    with PyTorch's message.
     """
     for number in (start, end, step):
         if isinstance(number, complex):

@@ -11,12 +11,8 @@ from ..dims import wrap_dim
 
 
 def check_select(shape: Sequence[int], dim: int, index: int, remedy: str = "") -> int:
-    """Return the dimension, counted from 0, of which one slice is taken.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension or slice. `remedy` is for tensors without dimensions.
+    """Return the dimension, counted from 0, of which one slice is taken. Raises IndexError if there
+    is no such dimension or slice. `remedy` is for tensors without dimensions.
     """
     if not shape:
         raise IndexError(f"select() cannot be applied to a 0-dim tensor.{remedy}")
@@ -31,14 +27,9 @@ def check_select(shape: Sequence[int], dim: int, index: int, remedy: str = "") -
 
 
 def check_slice(ndim: int, dim: int, step: int, remedy: str = "") -> int:
-    """Return the dimension, counted from 0, of which a range is taken.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension. `remedy` is for tensors without dimensions.
-    RuntimeError
-        For a step that is not positive.
+    """Return the dimension, counted from 0, of which a range is taken. Raises IndexError if there
+    is no such dimension. `remedy` is for tensors without dimensions. Raises RuntimeError for a step
+    that is not positive.
     """
     if not ndim:
         raise IndexError(f"slice() cannot be applied to a 0-dim tensor.{remedy}")
@@ -138,11 +129,7 @@ def check_permutation(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 @lru_cache(1024)
 def expanded_sizes(size: tuple[int, ...], own: tuple[int, ...]) -> tuple[int, ...]:
     """Return the sizes of a tensor of the sizes `own` expanded to `size`, where -1 keeps a size.
-
-    Raises
-    ------
-    RuntimeError
-        If it does not broadcast to them.
+    Raises RuntimeError if it does not broadcast to them.
     """
     lead = len(size) - len(own)
     if lead < 0:

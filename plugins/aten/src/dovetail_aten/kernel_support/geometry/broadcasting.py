@@ -50,12 +50,7 @@ def raise_misfit(error: TypeError | ValueError, *operands: Any) -> NoReturn:
 def elementwise_layout(operands: Sequence[Geometry]) -> Geometry:
     """Return the layout of the result of an elementwise operator: broadcast, in the memory order of
     its operands. The first of these that steps along two dimensions decides which one is the inner
-    one, as in PyTorch.
-
-    Raises
-    ------
-    RuntimeError
-        If the shapes do not broadcast.
+    one, as in PyTorch. Raises RuntimeError if the shapes do not broadcast.
     """
     shape = broadcast_shapes([sizes for sizes, _ in operands])
     row_major = contiguous_strides(shape)

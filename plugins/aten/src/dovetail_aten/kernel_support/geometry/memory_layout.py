@@ -98,11 +98,7 @@ def strides_in_order(shape: Sequence[int], order: Sequence[int]) -> tuple[int, .
 
 def check_physical_layout(size: Sequence[int], physical_layout: Sequence[int]) -> None:
     """Raise an error for an order of dimensions in memory that does not name each of them once.
-
-    Raises
-    ------
-    RuntimeError
-        With PyTorch's message.
+    Raises RuntimeError with PyTorch's message.
     """
     ndim = len(size)
     if len(physical_layout) != ndim:
@@ -177,13 +173,9 @@ def order_of(memory_format: MemoryFormat | None, ndim: int) -> Sequence[int] | N
 
 
 def required_order(memory_format: MemoryFormat | None, ndim: int) -> Sequence[int]:
-    """Return the order of dimensions that a memory format means for `ndim` dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        If it is a format for another number of dimensions, or `preserve_format`, which has no
-        order.
+    """Return the order of dimensions that a memory format means for `ndim` dimensions. Raises
+    RuntimeError if it is a format for another number of dimensions, or `preserve_format`, which has
+    no order.
     """
     if memory_format is preserve_format:
         raise RuntimeError(
@@ -219,14 +211,8 @@ def is_contiguous(
     tensor: TensorBase, memory_format: MemoryFormat | None = contiguous_format
 ) -> bool:
     """Return whether the elements of `tensor` lie in memory in the order that `memory_format`
-    means.
-
-    Raises
-    ------
-    TypeError
-        If `memory_format` is not a memory format.
-    RuntimeError
-        For `preserve_format`, which has no order.
+    means. Raises TypeError if `memory_format` is not a memory format, and RuntimeError for
+    `preserve_format`, which has no order.
     """
     check_memory_format("is_contiguous", memory_format)
     if memory_format is preserve_format:

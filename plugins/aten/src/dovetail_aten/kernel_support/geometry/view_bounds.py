@@ -45,12 +45,8 @@ def repeats_places(size: Sequence[int], stride: Sequence[int]) -> bool:
 
 def check_strides(size: Sequence[int], stride: Sequence[int], itemsize: int) -> None:
     """Raise an error for sizes and strides that describe no tensor, or one beyond the address
-    space.
-
-    Raises
-    ------
-    RuntimeError
-        For lists of different length, negative numbers, and numbers beyond 64 bits.
+    space. Raises RuntimeError for lists of different length, negative numbers, and numbers beyond
+    64 bits.
     """
     size, stride = list(size), list(stride)
     if len(size) != len(stride):

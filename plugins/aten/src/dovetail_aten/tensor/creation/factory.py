@@ -232,11 +232,7 @@ def _is_plain(now: int) -> bool:
 
 def like_options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a factory that has a tensor to go by, as its operator takes them.
-
-    Raises
-    ------
-    TypeError
-        For an option that there is not.
+    Raises TypeError for an option that there is not.
     """
     if not options:
         return {"dtype": None, "device": None}
@@ -270,11 +266,7 @@ def finished(made: Any, requires_grad: bool, out: Tensor | None, function: str =
 
 def number_of(value: Any, function: str, argument: str) -> Any:
     """Return a number given as such, as a NumPy scalar, or as a tensor or array with one element.
-
-    Raises
-    ------
-    TypeError
-        For anything else.
+    Raises TypeError for anything else.
     """
     if value.__class__ is int or value.__class__ is float:
         return value
@@ -315,14 +307,8 @@ def _checked_options(
 
 
 def check_out(function: str, out: Tensor) -> None:
-    """Refuse to write into a tensor that requires grad.
-
-    Raises
-    ------
-    TypeError
-        If it is not a tensor.
-    RuntimeError
-        In grad mode.
+    """Refuse to write into a tensor that requires grad. Raises TypeError if it is not a tensor, and
+    RuntimeError in grad mode.
     """
     if not isinstance(out, TensorBase):
         raise TypeError(

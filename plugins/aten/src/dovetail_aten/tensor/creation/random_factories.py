@@ -105,13 +105,8 @@ def randn(
 
 def integer_bounds(function: str, positional: Sequence[object], low: Any, high: Any) -> Any:
     """Return the bounds of random integers, given as ``(high)`` or ``(low, high)`` or by name.
-
-    Raises
-    ------
-    RuntimeError
-        If `low` is not below `high`.
-    TypeError
-        If `high` is missing, there are more than two, or one is not an integer.
+    Raises RuntimeError if `low` is not below `high`, and TypeError if `high` is missing, there are
+    more than two, or one is not an integer.
     """
     if low is None and high is None and 0 < len(positional) <= 2:
         first, last = (0, *positional)[-2:]

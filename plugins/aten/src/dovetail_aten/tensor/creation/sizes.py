@@ -11,12 +11,8 @@ _SEQUENCES: Final = (tuple, list)
 
 
 def whole(function: str, argument: str, value: Any) -> int:
-    """Return an int that is given as such, or as what can be an index.
-
-    Raises
-    ------
-    TypeError
-        For a bool, and for a value that is not an index.
+    """Return an int that is given as such, or as what can be an index. Raises TypeError for a bool,
+    and for a value that is not an index.
     """
     if value.__class__ is int:
         return value
@@ -28,12 +24,8 @@ def whole(function: str, argument: str, value: Any) -> int:
 
 
 def shape_of(function: str, sizes: tuple[Any, ...], size: object) -> tuple[int, ...]:
-    """Return a shape given as separate numbers, as one sequence, or by keyword.
-
-    Raises
-    ------
-    TypeError
-        If it is missing, given twice, or no shape.
+    """Return a shape given as separate numbers, as one sequence, or by keyword. Raises TypeError if
+    it is missing, given twice, or no shape.
     """
     if sizes and size is not None:
         raise TypeError(f"{function}() got multiple values for argument 'size'. Give it once.")

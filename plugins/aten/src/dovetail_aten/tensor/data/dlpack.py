@@ -111,12 +111,8 @@ def _backend_for(kind: int) -> Backend:
 
 @cache
 def exchange_capsule() -> Any:
-    """Return the capsule of DLPack's C functions, which other libraries find at the class.
-
-    Raises
-    ------
-    AttributeError
-        Without compiled code.
+    """Return the capsule of DLPack's C functions, which other libraries find at the class. Raises
+    AttributeError without compiled code.
     """
     make = EXCHANGE_API.plug
     if make is None:

@@ -9,14 +9,8 @@ from dovetail_kernel import PYTHON_DTYPES, NamedDtype, dtype, scalar_category
 
 
 def as_dtype(value: Any, function: str) -> dtype | None:
-    """Return a dtype given as such or as a Python class of numbers; None stays None.
-
-    Raises
-    ------
-    TypeError
-        For anything else.
-    NotImplementedError
-        For a dtype that is a name alone.
+    """Return a dtype given as such or as a Python class of numbers; None stays None. Raises
+    TypeError for anything else, and NotImplementedError for a dtype that is a name alone.
     """
     if value is None or value.__class__ is dtype:
         found: dtype | None = value

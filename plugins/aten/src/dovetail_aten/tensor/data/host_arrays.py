@@ -89,12 +89,8 @@ def _check_strides(strides: tuple[int, ...], itemsize: int) -> None:
 
 
 def number_like(value: object, like: TensorBase) -> Tensor:
-    """Return a Python number as a 0-d tensor of the dtype and backend of `like`.
-
-    Raises
-    ------
-    RuntimeError
-        If the dtype cannot hold it.
+    """Return a Python number as a 0-d tensor of the dtype and backend of `like`. Raises
+    RuntimeError if the dtype cannot hold it.
     """
     wanted = dtype_of_signature(like._signature)
     check_number(value, wanted)

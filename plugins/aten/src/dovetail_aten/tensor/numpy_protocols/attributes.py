@@ -36,14 +36,8 @@ def array_function(
     kwargs: dict[str, object],
 ) -> Any:
     """Return what NumPy's function `func` gives: computed by operators if NumPy cannot read a
-    tensor among the arguments, else by NumPy.
-
-    Raises
-    ------
-    RuntimeError
-        If a tensor requires grad, and there is no operator for `func`.
-    TypeError
-        For parameters of `func` that its operator lacks.
+    tensor among the arguments, else by NumPy. Raises RuntimeError if a tensor requires grad, and
+    there is no operator for `func`, and TypeError for parameters of `func` that its operator lacks.
     """
     if not all([issubclass(each, TensorBase) or each.__module__ == "numpy" for each in types]):
         return NotImplemented  # another library's arrays are asked

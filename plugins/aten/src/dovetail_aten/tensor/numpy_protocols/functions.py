@@ -46,14 +46,8 @@ _WITHOUT_GRADIENTS: Final = frozenset(
 
 def call_function(func: Any, args: Sequence[object], kwargs: dict[str, object]) -> Any:
     """Return what NumPy's function `func` gives, computed by operators if there are some for it,
-    else by NumPy.
-
-    Raises
-    ------
-    RuntimeError
-        If a tensor requires grad, and there is no operator for `func`.
-    TypeError
-        For parameters of `func` that its operator lacks.
+    else by NumPy. Raises RuntimeError if a tensor requires grad, and there is no operator for
+    `func`, and TypeError for parameters of `func` that its operator lacks.
     """
     name = f"{func.__module__}.{func.__name__}".removeprefix("numpy.")
     if name in _WITHOUT_GRADIENTS:

@@ -31,12 +31,8 @@ class StorageProperties:
         return pinned
 
     def pin_memory(self, device: DeviceLike | None = "cuda") -> Any:
-        """Return the storage, or a copy in page-locked memory.
-
-        Raises
-        ------
-        RuntimeError
-            If there is no device that copies from such memory.
+        """Return the storage, or a copy in page-locked memory. Raises RuntimeError if there is no
+        device that copies from such memory.
         """
         line = self._line()
         pinned = line.pin_memory()

@@ -109,13 +109,7 @@ class UntypedStorage(StorageConversions, Storage):
         return arrays.as_view(array, arrays.native_dtypes[uint8], (self.nbytes(),), (1,), 0)
 
     def _host(self) -> Any:
-        """Return the bytes in host memory.
-
-        Raises
-        ------
-        NotImplementedError
-            On the meta device.
-        """
+        """Return the bytes in host memory. Raises NotImplementedError on the meta device."""
         if self._backend.name == "meta":
             raise NotImplementedError(
                 "Not available for 'meta' device type: there is no data. Make the storage on a "

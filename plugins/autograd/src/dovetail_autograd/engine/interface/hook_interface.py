@@ -25,12 +25,8 @@ class HookInterface(AutogradInterface):
         return found
 
     def set_backward_hooks(self, tensor: TensorBase, hooks: object) -> None:
-        """Replace the mapping of tensor hooks; None removes it.
-
-        Raises
-        ------
-        TypeError
-            For anything else.
+        """Replace the mapping of tensor hooks; None removes it. Raises TypeError for anything
+        else.
         """
         if hooks is not None and not isinstance(hooks, dict):
             raise TypeError(
@@ -54,12 +50,7 @@ class HookInterface(AutogradInterface):
 
     def register_hook(self, tensor: TensorBase, hook: Callable[..., object]) -> RemovableHandle:
         """Call `hook` with the gradient of `tensor` whenever it is computed; it may return a
-        replacement.
-
-        Raises
-        ------
-        RuntimeError
-            If `tensor` does not require grad.
+        replacement. Raises RuntimeError if `tensor` does not require grad.
         """
         edge = gradient_edge(tensor) if requires_grad(tensor) else None
         if edge is None:
@@ -74,12 +65,8 @@ class HookInterface(AutogradInterface):
     def register_post_accumulate_grad_hook(
         self, tensor: TensorBase, hook: Callable[..., object]
     ) -> RemovableHandle:
-        """Call `hook` with the leaf after a gradient was accumulated into it.
-
-        Raises
-        ------
-        RuntimeError
-            If `tensor` is not a leaf, or does not require grad.
+        """Call `hook` with the leaf after a gradient was accumulated into it. Raises RuntimeError
+        if `tensor` is not a leaf, or does not require grad.
         """
         if not requires_grad(tensor):
             raise RuntimeError(

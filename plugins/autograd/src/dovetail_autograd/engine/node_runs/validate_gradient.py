@@ -45,13 +45,8 @@ def conform_array(
     kernels: KernelNamespace,
 ) -> Any:
     """Return the array `grad`, the gradient `index` that `node` returned, with `shape` and native
-    dtype `native`.
-
-    Raises
-    ------
-    RuntimeError
-        If the shape cannot be summed to `shape`, or a Function returned a complex gradient for a
-        real input.
+    dtype `native`. Raises RuntimeError if the shape cannot be summed to `shape`, or a Function
+    returned a complex gradient for a real input.
     """
     found = grad.shape
     if found != shape:
@@ -81,13 +76,8 @@ def conform_tensor(
     backend: Backend | None,
 ) -> TensorBase:
     """Return the tensor `grad`, the gradient `index` that `node` returned, with `shape`, dtype and
-    device as needed.
-
-    Raises
-    ------
-    RuntimeError
-        If the shape cannot be summed, a Function returned a complex gradient for a real input, or
-        the device differs.
+    device as needed. Raises RuntimeError if the shape cannot be summed, a Function returned a
+    complex gradient for a real input, or the device differs.
     """
     array = grad.array
     if tuple(array.shape) != shape:

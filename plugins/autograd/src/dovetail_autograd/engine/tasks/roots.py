@@ -54,12 +54,8 @@ def as_tuple(values: Any) -> tuple[Any, ...]:
 
 
 def edge_of_input(value: object, message: str) -> EdgeTuple:
-    """Return the edge at which the gradient of the tensor or gradient edge `value` arrives.
-
-    Raises
-    ------
-    RuntimeError
-        With `message`, for a tensor that does not require grad; and for anything else.
+    """Return the edge at which the gradient of the tensor or gradient edge `value` arrives. Raises
+    RuntimeError with `message`, for a tensor that does not require grad; and for anything else.
     """
     if isinstance(value, GradientEdge):
         return value.node, value.output_nr
@@ -76,14 +72,8 @@ def edge_of_input(value: object, message: str) -> EdgeTuple:
 
 def make_grads(outputs: Sequence[object], grad_outputs: object) -> tuple[TensorBase | None, ...]:
     """Return the gradient to begin with at each of `outputs`: what was given, else 1; None for an
-    output without graph where there is no such 1.
-
-    Raises
-    ------
-    TypeError
-        If a gradient is not a tensor.
-    RuntimeError
-        If there are not as many gradients as outputs, or one does not fit.
+    output without graph where there is no such 1. Raises TypeError if a gradient is not a tensor,
+    and RuntimeError if there are not as many gradients as outputs, or one does not fit.
     """
     if grad_outputs is None:
         return tuple([_one(output) for output in outputs])

@@ -333,12 +333,9 @@ class VmapLevel(Level):
         return outputs
 
     def loop(self, op: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
-        """Return the outputs of the call for every entry, stacked along dimension 0.
-
-        Raises
-        ------
-        RuntimeError
-            If the operator returns views, numbers or nothing, or there is no entry to run it on.
+        """Return the outputs of the call for every entry, stacked along dimension 0. Raises
+        RuntimeError if the operator returns views, numbers or nothing, or there is no entry to run
+        it on.
         """
         refusal = loop_refusal(op, self.info.batch_size)
         if refusal is not None:

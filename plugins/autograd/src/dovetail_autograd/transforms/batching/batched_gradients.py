@@ -34,12 +34,8 @@ def grad_batched(
     """Return what `grad`, the function of that name, returns for every entry of the `grad_outputs`,
     stacked.
 
-    The graph is run once, with batched gradients.
-
-    Raises
-    ------
-    RuntimeError
-        If a gradient is missing, or batch sizes differ.
+    The graph is run once, with batched gradients. Raises RuntimeError if a gradient is missing, or
+    batch sizes differ.
     """
     if any([each is None for each in grad_outputs]) or len(grad_outputs) != len(outputs):
         raise RuntimeError(

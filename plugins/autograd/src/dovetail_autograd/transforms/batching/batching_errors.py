@@ -52,13 +52,9 @@ def loop_refusal(op: OpOverload, batch_size: int = 1) -> str | None:
 
 
 def check_outputs(returned: object, batch_size: int) -> tuple[Any, Any]:
-    """Return what a user's rule returned as outputs and their batch dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        If it is something else, or the dimensions do not fit the outputs: there must be
-        `batch_size` entries along them.
+    """Return what a user's rule returned as outputs and their batch dimensions. Raises RuntimeError
+    if it is something else, or the dimensions do not fit the outputs: there must be `batch_size`
+    entries along them.
     """
     if not isinstance(returned, tuple) or len(returned) != 2:
         got = f"{len(returned)} returns" if isinstance(returned, tuple) else f"a {type(returned)}"

@@ -26,13 +26,8 @@ def call_batched(
 ) -> Any:
     """Return the outputs of a Function for batched arguments, by its own rule or a generated one.
 
-    The dispatch state is that of the physical calls.
-
-    Raises
-    ------
-    RuntimeError
-        If the Function has no `setup_context`, or not exactly one of a `vmap` staticmethod and
-        `generate_vmap_rule`.
+    The dispatch state is that of the physical calls. Raises RuntimeError if the Function has no
+    `setup_context`, or not exactly one of a `vmap` staticmethod and `generate_vmap_rule`.
     """
     if not cls._has_setup_context:
         raise MissingRule(
@@ -277,13 +272,7 @@ class _SampleContext:
         self._non_differentiable = tensors
 
     def mark_dirty(self, *tensors: Any) -> NoReturn:
-        """Refuse: the arguments of the batch are others.
-
-        Raises
-        ------
-        RuntimeError
-            Always.
-        """
+        """Refuse: the arguments of the batch are others. Always raises RuntimeError."""
         raise RuntimeError(
             "mark_dirty is not supported with generate_vmap_rule=True. Write a vmap staticmethod, "
             "or work out of place."
@@ -347,12 +336,8 @@ def _repeated(level: VmapLevel, output: TensorBase) -> TensorBase:
 
 
 def _shared(level: VmapLevel, derivative: TensorBase) -> TensorBase:
-    """Return the derivative of a call that all samples share.
-
-    Raises
-    ------
-    RuntimeError
-        If they have different ones.
+    """Return the derivative of a call that all samples share. Raises RuntimeError if they have
+    different ones.
     """
     physical, dim = level.unwrap(derivative)
     if dim is not None:

@@ -238,12 +238,8 @@ class _Outputs:
         return _name(self.func)
 
     def unwrapped(self, level: VmapLevel, returned: object) -> list[Any]:
-        """Return the physical results.
-
-        Raises
-        ------
-        ValueError
-            For a value that is not a tensor, or does not fit `out_dims`.
+        """Return the physical results. Raises ValueError for a value that is not a tensor, or does
+        not fit `out_dims`.
         """
         leaves, structure = flatten(returned)
         self.structure = structure

@@ -186,12 +186,8 @@ def _checked_tangent(tangent: TensorBase, primal: TensorBase) -> TensorBase:
 
 
 def dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> TensorBase:
-    """Return a view of `primal` that carries `tangent` at `level`.
-
-    Raises
-    ------
-    RuntimeError
-        For a tangent of another shape or device.
+    """Return a view of `primal` that carries `tangent` at `level`. Raises RuntimeError for a
+    tangent of another shape or device.
     """
     if tuple(tangent.array.shape) != tuple(primal.array.shape):
         raise different_size(primal, tangent)

@@ -77,11 +77,7 @@ class TangentCall:
 
     def can_have_tangents(self) -> bool:
         """Return whether an argument that the results depend on differentiably has a tangent.
-
-        Raises
-        ------
-        RuntimeError
-            If an argument has one by which the operator has no derivative.
+        Raises RuntimeError if an argument has one by which the operator has no derivative.
         """
         formula = self.formula
         names: Sequence[str] = tuple(self.tangents)

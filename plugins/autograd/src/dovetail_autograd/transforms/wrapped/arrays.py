@@ -138,13 +138,7 @@ class BatchedArray(WrappedArray):
         return BatchedArray(operator("clone", "default")(self.physical), self.level)
 
     def host(self) -> NoReturn:
-        """Raise an error: a batch is not a single array.
-
-        Raises
-        ------
-        RuntimeError
-            Always.
-        """
+        """Raise an error: a batch is not a single array. Always raises RuntimeError."""
         raise RuntimeError(
             "Cannot access data pointer of Tensor that doesn't have storage: vmap: the elements "
             "of a batched tensor "
@@ -202,13 +196,7 @@ class WrappedArrays(ArrayBackend):
         self.native_dtypes = {each: each for each in DTYPES}
 
     def asarray(self, value: Any, native_dtype: Any = None) -> Any:
-        """Return a wrapped array as it is.
-
-        Raises
-        ------
-        TypeError
-            For anything else.
-        """
+        """Return a wrapped array as it is. Raises TypeError for anything else."""
         if isinstance(value, WrappedArray) and native_dtype in (None, value.dtype):
             return value
         raise TypeError(f"a {type(value).__name__} cannot be made an array of a function transform")

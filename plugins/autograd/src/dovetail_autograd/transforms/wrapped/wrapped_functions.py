@@ -33,12 +33,9 @@ class MissingRule(RuntimeError):
 def call_wrapped_function(
     cls: type[Function], args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> Any:
-    """Return ``cls.apply(*args, **kwargs)`` for arguments some of which are wrapped.
-
-    Raises
-    ------
-    RuntimeError
-        If gradients of wrapped tensors are to be recorded, and the Function has no `setup_context`.
+    """Return ``cls.apply(*args, **kwargs)`` for arguments some of which are wrapped. Raises
+    RuntimeError if gradients of wrapped tensors are to be recorded, and the Function has no
+    `setup_context`.
     """
     inputs = (*args, *kwargs.values())
     tensors = [value for value in flatten(inputs)[0] if isinstance(value, TensorBase)]

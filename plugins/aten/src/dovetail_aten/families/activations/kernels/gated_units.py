@@ -104,14 +104,8 @@ class GatedUnits(Choosing):
 
 
 def check_glu(shape: Sequence[int], dim: int) -> int:
-    """Return the dimension that `glu` halves, counted from 0.
-
-    Raises
-    ------
-    RuntimeError
-        If there is none, or its size is odd.
-    IndexError
-        If `dim` is out of range.
+    """Return the dimension that `glu` halves, counted from 0. Raises RuntimeError if there is none,
+    or its size is odd, and IndexError if `dim` is out of range.
     """
     if not len(shape):
         raise RuntimeError("glu does not support 0-dimensional tensors. Give it a dimension.")

@@ -38,12 +38,8 @@ def convolution_of(
     output_padding: Sequence[int],
     groups: int,
 ) -> Convolution:
-    """Return the geometry of a convolution of arrays, after checking all arguments.
-
-    Raises
-    ------
-    RuntimeError
-        For shapes or numbers that do not fit.
+    """Return the geometry of a convolution of arrays, after checking all arguments. Raises
+    RuntimeError for shapes or numbers that do not fit.
     """
     return _convolution(
         tuple(input.shape),
@@ -194,12 +190,8 @@ def _check_output_padding(
 
 
 def check_convolution_dtypes(input: DType, weight: DType, bias: DType | None) -> None:
-    """Raise an error for a weight or bias of another dtype than the input.
-
-    Raises
-    ------
-    RuntimeError
-        With PyTorch's message.
+    """Raise an error for a weight or bias of another dtype than the input. Raises RuntimeError with
+    PyTorch's message.
     """
     for name, own in (("weight", weight), ("bias", bias)):
         if own is not None and own is not input:

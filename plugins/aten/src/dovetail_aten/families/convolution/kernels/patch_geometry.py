@@ -19,12 +19,8 @@ class Blocks(NamedTuple):
 
 
 def blocks_of(shape: Sequence[int], blocks: Blocks) -> tuple[Window, ...]:
-    """Return the windows of `im2col` over images of a shape.
-
-    Raises
-    ------
-    RuntimeError
-        For a shape or numbers that do not fit.
+    """Return the windows of `im2col` over images of a shape. Raises RuntimeError for a shape or
+    numbers that do not fit.
     """
     _check(blocks)
     kernel_size, dilation, padding, _ = blocks
@@ -47,12 +43,8 @@ def blocks_of(shape: Sequence[int], blocks: Blocks) -> tuple[Window, ...]:
 def folded_blocks_of(
     shape: Sequence[int], output_size: Sequence[int], blocks: Blocks
 ) -> tuple[Window, ...]:
-    """Return the windows of `col2im` over the images that it makes.
-
-    Raises
-    ------
-    RuntimeError
-        For a shape or numbers that do not fit.
+    """Return the windows of `col2im` over the images that it makes. Raises RuntimeError for a shape
+    or numbers that do not fit.
     """
     _check(blocks)
     kernel_size, dilation, padding, stride = blocks

@@ -6,12 +6,8 @@ from collections.abc import Sequence
 
 
 def shuffled_shape(shape: Sequence[int], factor: int) -> tuple[int, ...]:
-    """Return the shape of the result of `pixel_shuffle`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no `factor` ** 2 channels for each new one.
+    """Return the shape of the result of `pixel_shuffle`. Raises RuntimeError if there are no
+    `factor` ** 2 channels for each new one.
     """
     _check("pixel_shuffle", "upscale_factor", shape, factor)
     channels = shape[-3]
@@ -24,12 +20,8 @@ def shuffled_shape(shape: Sequence[int], factor: int) -> tuple[int, ...]:
 
 
 def unshuffled_shape(shape: Sequence[int], factor: int) -> tuple[int, ...]:
-    """Return the shape of the result of `pixel_unshuffle`.
-
-    Raises
-    ------
-    RuntimeError
-        If height and width are not multiples of `factor`.
+    """Return the shape of the result of `pixel_unshuffle`. Raises RuntimeError if height and width
+    are not multiples of `factor`.
     """
     _check("pixel_unshuffle", "downscale_factor", shape, factor)
     for dim, name in ((-2, "height"), (-1, "width")):
@@ -52,12 +44,8 @@ def _check(name: str, argument: str, shape: Sequence[int], factor: int) -> None:
 
 
 def check_channel_shuffle(shape: Sequence[int], groups: int) -> None:
-    """Raise an error for channels that do not make `groups`.
-
-    Raises
-    ------
-    RuntimeError
-        With the numbers.
+    """Raise an error for channels that do not make `groups`. Raises RuntimeError with the
+    numbers.
     """
     if len(shape) < 3:
         raise RuntimeError(

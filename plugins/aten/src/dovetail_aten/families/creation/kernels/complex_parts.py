@@ -16,12 +16,8 @@ WHOLE = {float32: complex64, float64: complex128}
 
 
 def whole_dtype(first: dtype, second: dtype) -> dtype:
-    """Return the dtype of complex numbers made of parts of two dtypes.
-
-    Raises
-    ------
-    RuntimeError
-        If they differ, or are not of numbers that complex ones are made of here.
+    """Return the dtype of complex numbers made of parts of two dtypes. Raises RuntimeError if they
+    differ, or are not of numbers that complex ones are made of here.
     """
     if first not in WHOLE or (second is not first and second not in WHOLE):
         raise RuntimeError(

@@ -16,14 +16,8 @@ def range_length(start: Any, end: Any, step: Any, wanted: dtype) -> int:
     """Return how many numbers of dtype `wanted` ``arange(start, end, step)`` gives.
 
     As in PyTorch, bounds and step are cut to whole numbers before for int64, and for other integers
-    only after.
-
-    Raises
-    ------
-    ValueError
-        If nothing is left of the step.
-    RuntimeError
-        If no memory holds so many.
+    only after. Raises ValueError if nothing is left of the step, and RuntimeError if no memory
+    holds so many.
     """
     if wanted is int64:
         start, end, step = int(start), int(end), int(step)
@@ -40,12 +34,8 @@ def range_length(start: Any, end: Any, step: Any, wanted: dtype) -> int:
 
 
 def check_bounds(function: str, start: int, end: int, wanted: dtype) -> None:
-    """Raise an error for complex bounds of real numbers.
-
-    Raises
-    ------
-    RuntimeError
-        With PyTorch's message.
+    """Raise an error for complex bounds of real numbers. Raises RuntimeError with PyTorch's
+    message.
     """
     if not wanted.is_complex and (isinstance(start, complex) or isinstance(end, complex)):
         raise RuntimeError(

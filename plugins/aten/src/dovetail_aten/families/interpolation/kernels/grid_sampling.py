@@ -324,14 +324,8 @@ def check_grid_sampler(
     padding: int,
     ndim: int | None = None,
 ) -> None:
-    """Raise an error for images and grids that are incompatible.
-
-    Raises
-    ------
-    RuntimeError
-        With PyTorch's message.
-    NotImplementedError
-        For images that are not of floating point.
+    """Raise an error for images and grids that are incompatible. Raises RuntimeError with PyTorch's
+    message, and NotImplementedError for images that are not of floating point.
     """
 
     def sizes() -> str:

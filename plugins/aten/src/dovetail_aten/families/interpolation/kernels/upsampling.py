@@ -246,13 +246,8 @@ class Upsampling(ResamplingTaps):
 
 
 def check_upsampled(shape: Sequence[int], output_size: Sequence[int]) -> None:
-    """Raise an error for images and sizes that are incompatible.
-
-    Raises
-    ------
-    RuntimeError
-        For any other number of dimensions, nothing in them, or sizes that are not positive, or that
-        no memory holds.
+    """Raise an error for images and sizes that are incompatible. Raises RuntimeError for any other
+    number of dimensions, nothing in them, or sizes that are not positive, or that no memory holds.
     """
     if not output_size:
         raise RuntimeError(

@@ -40,12 +40,8 @@ def check_matrix(name: str, shape: Sequence[int], argument: str = "A") -> None:
 
 
 def check_factored(shape: Sequence[int]) -> None:
-    """Raise an error for arguments that lu_factor does not support.
-
-    Raises
-    ------
-    RuntimeError
-        With the sizes.
+    """Raise an error for arguments that lu_factor does not support. Raises RuntimeError with the
+    sizes.
     """
     if len(shape) < 2:
         raise RuntimeError(
@@ -98,12 +94,8 @@ def check_trace(x: Array, own: dtype) -> None:
 
 
 def check_inexact(name: str, own: dtype, *, halves: bool = True) -> None:
-    """Raise an error for integers and bools, and half precision unless `halves`.
-
-    Raises
-    ------
-    RuntimeError
-        With the dtype.
+    """Raise an error for integers and bools, and half precision unless `halves`. Raises
+    RuntimeError with the dtype.
     """
     if own.category < FLOAT:
         raise RuntimeError(
@@ -133,13 +125,7 @@ def refuse_dtypes(kernel: str, own: dtype) -> None:
 
 
 def check_same_dtype(name: str, own: dtype, other: dtype) -> None:
-    """Raise an error for operands of two dtypes.
-
-    Raises
-    ------
-    RuntimeError
-        With both.
-    """
+    """Raise an error for operands of two dtypes. Raises RuntimeError with both."""
     if own is not other:
         raise RuntimeError(
             f"{name}: Expected A and B to have the same dtype, but found A of type "
@@ -189,12 +175,7 @@ def check_solvable(
     name: str, shape: Sequence[int], right: Sequence[int], left: bool
 ) -> tuple[int, ...]:
     """Raise an error for a right-hand side that does not fit its system; return the batch
-    dimensions of both.
-
-    Raises
-    ------
-    RuntimeError
-        With the equation and the sizes.
+    dimensions of both. Raises RuntimeError with the equation and the sizes.
     """
     check_matrix(name, right, "B")
     fits = right[-2] == shape[-1] if left else right[-1] == shape[-1]

@@ -29,11 +29,7 @@ def unfit_batch(rows: int, samples: int) -> ValueError:
 
 def check_images(x: Any, target: Any) -> None:
     """Raise an error for arguments other than images of logarithms of probabilities and of classes.
-
-    Raises
-    ------
-    RuntimeError
-        With PyTorch's message.
+    Raises RuntimeError with PyTorch's message.
     """
     if target.ndim != 3:
         raise RuntimeError(
@@ -54,12 +50,8 @@ def check_images(x: Any, target: Any) -> None:
 
 
 def check_total_weight(total: Any) -> None:
-    """Raise an error for anything except the weight of all samples.
-
-    Raises
-    ------
-    RuntimeError
-        With the shape.
+    """Raise an error for anything except the weight of all samples. Raises RuntimeError with the
+    shape.
     """
     if math.prod(total.shape) != 1:
         raise RuntimeError(

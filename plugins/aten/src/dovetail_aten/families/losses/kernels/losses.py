@@ -19,12 +19,8 @@ from ....typing import Array, Namespace
 
 
 def check_target_dtype(own: dtype, target: dtype) -> None:
-    """Raise an error for targets in whose dtype the loss of logits cannot be represented.
-
-    Raises
-    ------
-    RuntimeError
-        For targets that are neither floating-point nor complex.
+    """Raise an error for targets in whose dtype the loss of logits cannot be represented. Raises
+    RuntimeError for targets that are neither floating-point nor complex.
     """
     if own.category >= FLOAT > target.category:
         raise RuntimeError(
@@ -49,12 +45,8 @@ class Losses(Family):
         self._sum = capabilities.compiled("sum", _sum)
 
     def _reduced(self, loss: Array, reduction: int, *operands: Array | None) -> Any:
-        """Return a loss of every element of `operands` reduced as the number says.
-
-        Raises
-        ------
-        RuntimeError
-            If the number means no reduction.
+        """Return a loss of every element of `operands` reduced as the number says. Raises
+        RuntimeError if the number means no reduction.
         """
         if reduction == NONE:
             return self.in_order(loss, *operands)
@@ -88,12 +80,8 @@ class Losses(Family):
         return self._difference(x, target)
 
     def _difference(self, x: Array, target: Array) -> Any:
-        """Return ``x - target``.
-
-        Raises
-        ------
-        RuntimeError
-            If they do not broadcast, in PyTorch's words.
+        """Return ``x - target``. Raises RuntimeError if they do not broadcast, in PyTorch's
+        words.
         """
         try:
             return self.xp.subtract(x, target)
@@ -125,12 +113,8 @@ class Losses(Family):
         return self.xp.multiply(away, away)
 
     def _as_input(self, grad: Array, x: Array) -> Any:
-        """Return a gradient of a loss in the dtype of its input `x`.
-
-        Raises
-        ------
-        RuntimeError
-            If the dtype cannot hold it.
+        """Return a gradient of a loss in the dtype of its input `x`. Raises RuntimeError if the
+        dtype cannot hold it.
         """
         if grad.dtype == x.dtype:
             return grad

@@ -19,14 +19,8 @@ class ChannelNormalization(Family):
 
     def _check_dtypes(self, name: str, x: Array, parameters: Sequence[Any]) -> Any:
         """Return the dtype of the statistics: that of the parameters, which may be single beside a
-        half-precision input.
-
-        Raises
-        ------
-        NotImplementedError
-            If the input is not of floating point.
-        RuntimeError
-            If the dtypes of the parameters do not fit.
+        half-precision input. Raises NotImplementedError if the input is not of floating point, and
+        RuntimeError if the dtypes of the parameters do not fit.
         """
         own = x.dtype
         kind = self.dtypes[own]

@@ -12,12 +12,8 @@ from ....typing import Array
 
 
 def check_tolerances(rtol: float, atol: float) -> None:
-    """Raise an error for negative tolerances, and NaN.
-
-    Raises
-    ------
-    RuntimeError
-        With PyTorch's message.
+    """Raise an error for negative tolerances, and NaN. Raises RuntimeError with PyTorch's
+    message.
     """
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not value >= 0:

@@ -53,12 +53,7 @@ class Choices(Family):
 
     def _bound_and(self, x: Array, bound: Any) -> tuple[Any, Any]:
         """Return a bound and an array in one dtype: of equal ones, 0 and -0, namespaces return the
-        second.
-
-        Raises
-        ------
-        RuntimeError
-            If the dtype cannot hold the bound.
+        second. Raises RuntimeError if the dtype cannot hold the bound.
         """
         x, limit = self.numbers.pair(x, bound)
         return (limit if limit is bound else self.numbers.fitting(x, bound)), x

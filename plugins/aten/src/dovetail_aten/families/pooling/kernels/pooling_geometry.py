@@ -106,12 +106,7 @@ def _pooled_size(
 
 def check_images(name: str, ndim: int, shape: Sequence[int]) -> None:
     """Raise an error for anything except images with channels or a batch of them, and for images
-    without elements.
-
-    Raises
-    ------
-    RuntimeError
-        With the shape.
+    without elements. Raises RuntimeError with the shape.
     """
     if len(shape) not in (ndim + 1, ndim + 2):
         raise RuntimeError(
@@ -150,12 +145,8 @@ def check_adaptive(
 ) -> None:
     """Raise an error for images, or sizes of the result, that adaptive pooling does not support.
 
-    `empty_channels`: whether there may be no channels.
-
-    Raises
-    ------
-    RuntimeError
-        With the shape or the sizes.
+    `empty_channels`: whether there may be no channels. Raises RuntimeError with the shape or the
+    sizes.
     """
     if len(output_size) != ndim:
         raise RuntimeError(f"{name}: output_size must be {ndim}, but got {list(output_size)}")
@@ -189,12 +180,8 @@ def averaged_windows(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> tuple[tuple[Runs, ...], Divisors]:
-    """Return what an average pooling sums over, and what it divides the sums by.
-
-    Raises
-    ------
-    RuntimeError
-        For a shape or numbers that do not fit.
+    """Return what an average pooling sums over, and what it divides the sums by. Raises
+    RuntimeError for a shape or numbers that do not fit.
     """
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
@@ -237,12 +224,8 @@ def check_fractional(
     output_size: Sequence[int],
     samples: Any,
 ) -> tuple[int, ...]:
-    """Return the sizes of a window of fractional pooling, after checking all arguments.
-
-    Raises
-    ------
-    RuntimeError
-        For shapes, numbers or a dtype that do not fit.
+    """Return the sizes of a window of fractional pooling, after checking all arguments. Raises
+    RuntimeError for shapes, numbers or a dtype that do not fit.
     """
     for each, numbers in (("kernel_size", kernel_size), ("output_size", output_size)):
         if len(numbers) != ndim:
@@ -291,12 +274,8 @@ def check_unpooled(
     stride: Sequence[int] | None = None,
     padding: Sequence[int] | None = None,
 ) -> None:
-    """Raise an error for arguments of unpooling that are incompatible.
-
-    Raises
-    ------
-    RuntimeError
-        With what does not.
+    """Raise an error for arguments of unpooling that are incompatible. Raises RuntimeError with
+    what does not.
     """
     for each, numbers in (("output_size", output_size), ("stride", stride), ("padding", padding)):
         if numbers is not None and len(numbers) != ndim:

@@ -150,11 +150,7 @@ def _limits(wanted: DType) -> tuple[int, int]:
 
 
 def shape_of(like: Any) -> tuple[int, ...]:
-    """Return the shape of an array, or the shape that was given for one.
-
-    Raises
-    ------
-    RuntimeError
-        For a negative size.
+    """Return the shape of an array, or the shape that was given for one. Raises RuntimeError for a
+    negative size.
     """
     return tuple(like.shape) if hasattr(like, "dtype") else check_size(like)

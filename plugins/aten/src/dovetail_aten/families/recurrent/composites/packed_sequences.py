@@ -21,12 +21,8 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> t
 
 
 def _lengths(input: Tensor, lengths: Tensor) -> list[int]:
-    """Return lengths as numbers, if they are those of sequences, the longest first.
-
-    Raises
-    ------
-    RuntimeError
-        With PyTorch's message.
+    """Return lengths as numbers, if they are those of sequences, the longest first. Raises
+    RuntimeError with PyTorch's message.
     """
     _check_counts(lengths)
     if input.ndim < 2:

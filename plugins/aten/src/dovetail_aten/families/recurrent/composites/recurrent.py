@@ -133,12 +133,8 @@ def _stacked(
 def _weights(
     params: Sequence[Any], has_biases: bool, hx: Sequence[Any], count: int
 ) -> list[Weights]:
-    """Return the parameters of each layer and direction.
-
-    Raises
-    ------
-    RuntimeError
-        If there are too many, or too few.
+    """Return the parameters of each layer and direction. Raises RuntimeError if there are too many,
+    or too few.
     """
     is_projected = len(hx) == 2 and hx[0].shape[-1] != hx[1].shape[-1]
     each = 2 + 2 * has_biases + is_projected
@@ -157,12 +153,8 @@ def _weights(
 
 
 def _check_states(hx: Sequence[Tensor], count: int, batch: int) -> None:
-    """Raise an error for first states without one for each layer, direction and sequence.
-
-    Raises
-    ------
-    RuntimeError
-        With PyTorch's message.
+    """Raise an error for first states without one for each layer, direction and sequence. Raises
+    RuntimeError with PyTorch's message.
     """
     for state in hx:
         if state.ndim != 3 or state.shape[0] != count:

@@ -103,12 +103,8 @@ rnn_relu_cell = _of_one_state(relu_step, 1)
 
 
 def check_dtype(input: TensorLike) -> None:
-    """Raise an error for integer inputs, since states are not integers.
-
-    Raises
-    ------
-    RuntimeError
-        In words of its own.
+    """Raise an error for integer inputs, since states are not integers. Raises RuntimeError in
+    words of its own.
     """
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         raise RuntimeError(
@@ -118,12 +114,8 @@ def check_dtype(input: TensorLike) -> None:
 
 
 def _once(cell: Cell, gates: int, input: Tensor, state: list[Any], weights: Weights) -> list[Any]:
-    """Return the next state, of arguments that fit together.
-
-    Raises
-    ------
-    RuntimeError, IndexError
-        With PyTorch's message.
+    """Return the next state, of arguments that fit together. Raises RuntimeError or IndexError with
+    PyTorch's message.
     """
     check_dtype(input)
     hidden_size = weights.hidden.shape[-1]

@@ -10,12 +10,7 @@ from ....typing import Array
 
 def check_lstm_cell(input_gates: Any, hidden_gates: Any, cx: Any, *biases: Any) -> None:
     """Raise an error for gates without four for each number of a cell state, and for several
-    dtypes.
-
-    Raises
-    ------
-    RuntimeError
-        In words of its own: PyTorch has no kernel for host memory.
+    dtypes. Raises RuntimeError in words of its own: PyTorch has no kernel for host memory.
     """
     named = (("hidden_gates", hidden_gates), ("cx", cx), *[("a bias", each) for each in biases])
     for name, each in named:

@@ -10,12 +10,8 @@ from ....typing import Array, Namespace
 
 
 def check_lstm_sequence(gates: Any, hx: Any, cx: Any, weight: Any, bias: Any = None) -> None:
-    """Raise an error for arguments other than the gates, states and parameters of one layer.
-
-    Raises
-    ------
-    RuntimeError
-        In words of its own: PyTorch has no such operator.
+    """Raise an error for arguments other than the gates, states and parameters of one layer. Raises
+    RuntimeError in words of its own: PyTorch has no such operator.
     """
     state = tuple(cx.shape)
     if len(state) < 2:

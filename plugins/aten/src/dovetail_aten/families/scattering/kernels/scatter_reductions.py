@@ -24,12 +24,8 @@ _FUNCTIONS = {"prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 
 def check_reduction(name: str, reduce: str) -> None:
-    """Raise an error for a reduction that an operator does not have.
-
-    Raises
-    ------
-    RuntimeError
-        With PyTorch's message.
+    """Raise an error for a reduction that an operator does not have. Raises RuntimeError with
+    PyTorch's message.
     """
     if name == "scatter" and reduce not in _AS_REDUCTIONS:
         raise RuntimeError(

@@ -15,14 +15,8 @@ from ....kernel_support.family import Family, operator
 def count_of_triangle(
     name: str, row: int, col: int, offset: int, dtype: DType | None, *, lower: bool
 ) -> int:
-    """Return how many elements a triangle of a matrix has.
-
-    Raises
-    ------
-    RuntimeError
-        For a negative size.
-    NotImplementedError
-        For a dtype that places are not counted in.
+    """Return how many elements a triangle of a matrix has. Raises RuntimeError for a negative size,
+    and NotImplementedError for a dtype that places are not counted in.
     """
     for side, size in (("row", row), ("col", col)):
         if size < 0:

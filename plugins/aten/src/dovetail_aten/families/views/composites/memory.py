@@ -157,12 +157,8 @@ def _show(
     strides: tuple[int, ...],
     offset: int,
 ) -> None:
-    """Let `self` show a part of `storage`; sizes, strides and offset count elements.
-
-    Raises
-    ------
-    RuntimeError
-        If they describe no tensor, or the storage would have to grow and cannot.
+    """Let `self` show a part of `storage`; sizes, strides and offset count elements. Raises
+    RuntimeError if they describe no tensor, or the storage would have to grow and cannot.
     """
     arrays, itemsize = self._backend.arrays, self.dtype.itemsize
     if offset < 0:
@@ -186,12 +182,8 @@ def _show(
 
 
 def _offset_of(tensor: TensorBase) -> int:
-    """Return where `tensor` begins in its storage, in elements.
-
-    Raises
-    ------
-    RuntimeError
-        For a view without elements: array libraries do not tell at which place it was taken.
+    """Return where `tensor` begins in its storage, in elements. Raises RuntimeError for a view
+    without elements: array libraries do not tell at which place it was taken.
     """
     array = tensor.array
     if 0 in array.shape and not tensor.is_meta and share_storage(tensor).nbytes():

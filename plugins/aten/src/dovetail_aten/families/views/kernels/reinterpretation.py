@@ -74,12 +74,8 @@ def check_pairs(
 ) -> dtype:
     """Return the dtype of complex numbers whose parts lie in the last dimension.
 
-    Parameters are those of `check_reinterpreted`.
-
-    Raises
-    ------
-    RuntimeError
-        If the dtype has no complex one, or the pairs do not lie where complex numbers may.
+    Parameters are those of `check_reinterpreted`. Raises RuntimeError if the dtype has no complex
+    one, or the pairs do not lie where complex numbers may.
     """
     whole = WHOLES.get(own)
     if whole is None:
