@@ -112,3 +112,21 @@ def test_infinities_stay_where_the_generic_kernels_have_them(
             strict=True,
         ):
             np.testing.assert_allclose(each, other, 1e-3, 1e-4)
+
+
+@pytest.mark.parametrize("groups", (1, 2))
+def test_channels_that_come_last_are_mixed_as_in_c_order(groups, table):
+    generator = np.random.default_rng(0)
+    images = generator.standard_normal((3, 6, 4, 5)).astype("f4")
+    last = np.moveaxis(np.ascontiguousarray(np.moveaxis(images, 1, -1)), -1, 1)
+    weight = generator.standard_normal((8, 6 // groups, 1, 1)).astype("f4")
+    bias = generator.standard_normal(8).astype("f4")
+    how = ((1, 1), (0, 0), (1, 1), False, (0, 0), groups)
+    made = [table.kernels["convolution"].fn(each, weight, bias, *how) for each in (images, last)]
+    np.testing.assert_allclose(made[1], made[0], rtol=1e-5, atol=1e-5)
+    assert [np.moveaxis(each, 1, -1).flags.c_contiguous for each in made] == [False, True]
+    grads = [
+        table.kernels["convolution_backward"].fn(y, x, weight, None, *how, (True, False, False))[0]
+        for y, x in zip(made, (images, last), strict=True)
+    ]
+    np.testing.assert_allclose(grads[1], grads[0], rtol=1e-5, atol=1e-5)

@@ -324,3 +324,17 @@ def test_a_bias_that_does_not_fit_a_layer_of_few_rows_is_refused(table):
     for bias in (sample((3,)), sample((2, 16, 256))):
         with pytest.raises(RuntimeError, match=r"expand|size"):
             family.addmm(bias, sample((16, 160)), sample((256, 160)).T)
+
+
+@pytest.mark.parametrize("dtype", ("int64", "int32", "uint8", "int8"))
+@pytest.mark.parametrize("most", (100, 1 << 31))
+def test_products_of_many_integers_are_those_of_few(dtype, most, table):
+    generator = np.random.default_rng(0)
+    x, y = [generator.integers(-most, most, (40, 40)).astype(dtype) for _ in range(2)]
+    rows = [
+        table.kernels["mm"].fn(x[i : i + 1], y[:, j : j + 1]) for i in range(40) for j in range(40)
+    ]
+    np.testing.assert_array_equal(
+        table.kernels["mm"].fn(x, y).reshape(-1), np.concatenate(rows).reshape(-1)
+    )
+    assert table.kernels["mm"].fn(x, y).dtype == dtype

@@ -191,8 +191,13 @@ typedef struct {
     PyUFuncGenericFunction function;
     void *data;
     int inputs, answers; /* whether results are bools */
+    int takes_bits;      /* whether it is a loop over halves, as they lie */
 } half_loop;
 void find_half_loop(half_loop *loop, const PyUFuncObject *ufunc);
+
+/* The loop that takes the place of NumPy's for a ufunc and the type number of its input; NULL for
+ * most. */
+PyUFuncGenericFunction own_loop(const PyUFuncObject *ufunc, int type);
 
 /* The result for arrays of one half precision, beside which numbers of single precision may stand
  * if `takes_singles`; NULL without an exception for others. `out` may be NULL. */

@@ -484,7 +484,8 @@ collect_loops(UfuncLoop *self)
         }
         typed_loop *loop = &self->loops[input];
         if (loop->function == NULL) { /* the first loop that fits is the one that NumPy takes */
-            loop->function = ufunc->functions[i];
+            PyUFuncGenericFunction own = own_loop(ufunc, input);
+            loop->function = own != NULL ? own : ufunc->functions[i];
             loop->data = ufunc->data == NULL ? NULL : ufunc->data[i];
             loop->result_type = result;
         }

@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { LIFT = 100 };
+
 #define TEMPLATE "elementary_template.h"
 #include "both_precisions.h"
 

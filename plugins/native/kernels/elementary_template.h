@@ -66,22 +66,31 @@ OF(scaled_exp)(REAL r, UINT whole)
     return p * first * second;
 }
 
-/* exp(x + near + rest) for a sum between EXP_LEAST and EXP_GREATEST, or NaN, where `rest` is small
- * beside the digits of `near`; tests/test_accuracy.py has its error. */
+/* 2^(whole + LIFT) exp(r), which is a normal number: its exponent is that of the power and `whole`. */
 INLINE REAL
-OF(exp_of_sum)(REAL x, REAL near, REAL rest)
+OF(lifted_exp)(REAL r, UINT whole)
 {
-    REAL shifted = FMA(x + near, LOG2_E, MAGIC);
-    REAL n = shifted - MAGIC;
-    REAL r = FMA(n, -LN2_HIGH, x) + near;
-    r = FMA(n, -LN2_LOW, r) + rest;
-    return OF(scaled_exp)(r, OF(bits_of)(shifted) - OF(bits_of)(MAGIC));
+    REAL p = FMA(OF(exp_polynomial)(r) * r, r, r) + 1;
+    return OF(of_bits)(OF(bits_of)(p) + ((whole + LIFT) << FRACTION_BITS));
 }
 
+/* The remainder of x and a whole multiple of ln(2), which is set. */
+INLINE REAL
+OF(rest_of_halvings)(REAL x, UINT *whole)
+{
+    REAL shifted = FMA(x, LOG2_E, MAGIC);
+    REAL n = shifted - MAGIC;
+    *whole = OF(bits_of)(shifted) - OF(bits_of)(MAGIC);
+    return FMA(n, -LN2_LOW, FMA(n, -LN2_HIGH, x));
+}
+
+/* exp(x) for x between EXP_LEAST and EXP_GREATEST, or NaN; tests/test_accuracy.py has its error. */
 INLINE REAL
 OF(exp_in_range)(REAL x)
 {
-    return OF(exp_of_sum)(x, 0, 0);
+    UINT whole;
+    REAL r = OF(rest_of_halvings)(x, &whole);
+    return OF(scaled_exp)(r, whole);
 }
 
 INLINE REAL
@@ -128,10 +137,8 @@ OF(tanh)(REAL x)
 {
     REAL distance = OF(absolute)(x);
     REAL z = C(-2.) * (distance > TANH_FAR ? TANH_FAR : distance); /* NaN stays */
-    REAL shifted = FMA(z, LOG2_E, MAGIC);
-    REAL n = shifted - MAGIC;
-    UINT whole = OF(bits_of)(shifted) - OF(bits_of)(MAGIC);
-    REAL r = FMA(n, -LN2_LOW, FMA(n, -LN2_HIGH, z));
+    UINT whole;
+    REAL r = OF(rest_of_halvings)(z, &whole);
     REAL p = FMA(OF(exp_polynomial)(r) * r, r, r);
     REAL scale = OF(of_bits)((whole + BIAS) << FRACTION_BITS);
     REAL t = FMA(p, scale, scale - C(1.));
@@ -154,10 +161,8 @@ OF(expm1_of)(REAL x)
 {
     REAL low = x < EXPM1_LEAST ? EXPM1_LEAST : x; /* NaN stays */
     REAL bounded = low > EXP_GREATEST ? EXP_GREATEST : low;
-    REAL shifted = FMA(bounded, LOG2_E, MAGIC);
-    REAL n = shifted - MAGIC;
-    UINT whole = OF(bits_of)(shifted) - OF(bits_of)(MAGIC);
-    REAL r = FMA(n, -LN2_LOW, FMA(n, -LN2_HIGH, bounded));
+    UINT whole;
+    REAL r = OF(rest_of_halvings)(bounded, &whole);
     REAL p = FMA(OF(exp_polynomial)(r) * r, r, r);
     /* The greatest power of 2 has no number of its own. */
     REAL scale = OF(of_bits)((whole - 1 + BIAS) << FRACTION_BITS);
@@ -203,21 +208,35 @@ OF(log1p_of_power)(REAL x)
     return (is_large ? LN2_HIGH : 0) + (z + (is_large ? LN2_LOW + rest : rest));
 }
 
-/* erfc(z) for z >= 0, or NaN: u exp(p(u) - z^2) for u = 1 / (1 + z / 2), with the digits that
- * rounding the square takes. */
+/* The remainder of -x^2 times a power of two, `factor`, with the digits that rounding takes. */
+INLINE REAL
+OF(rest_of_square)(REAL x, REAL factor, UINT *whole)
+{
+#if HAS_FMA
+    REAL square = -x * (x * factor), lost = FMA(-x, x * factor, -square);
+#else
+    REAL head = OF(of_bits)(OF(bits_of)(x) & HEAD);
+    REAL square = -head * (head * factor), lost = -(x - head) * ((x + head) * factor);
+#endif
+    return OF(rest_of_halvings)(square, whole) + lost;
+}
+
+/* erfc(z) exp(z^2) for z = 2 half >= 0: a polynomial of u = 1 / (1 + half), times u. */
+INLINE REAL
+OF(erfc_share)(REAL half)
+{
+    REAL u = 1 / (1 + half);
+    return u * OF(erfc_polynomial)(u - C(0.578125));
+}
+
+/* erfc(z) for z >= 0, or NaN. */
 INLINE REAL
 OF(erfc_not_negative)(REAL z)
 {
     REAL bounded = z > ERFC_GREATEST ? ERFC_GREATEST : z;
-    REAL u = 1 / FMA(bounded, C(0.5), 1);
-    REAL p = OF(erfc_polynomial)(u - C(0.578125));
-#if HAS_FMA
-    REAL square = -bounded * bounded, rest = FMA(-bounded, bounded, -square);
-#else
-    REAL head = OF(of_bits)(OF(bits_of)(bounded) & HEAD);
-    REAL square = -head * head, rest = -(bounded - head) * (bounded + head);
-#endif
-    return u * OF(exp_of_sum)(square, p, rest);
+    UINT whole;
+    REAL r = OF(rest_of_square)(bounded, 1, &whole);
+    return OF(erfc_share)(bounded * C(0.5)) * OF(scaled_exp)(r, whole);
 }
 
 /* erf(x) for |x| <= 0.96. */

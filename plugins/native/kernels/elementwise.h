@@ -18,8 +18,8 @@
     do(prelu_backward_of_weight) do(product_sum) do(quotient_sum) do(reciprocal)                  \
     do(reciprocal_of_square) do(relu) do(remainder) do(round) do(rsqrt) do(scaled_sum)            \
     do(shrink_backward) do(sigmoid) do(sigmoid_backward) do(sign) do(signed_power) do(silu)       \
-    do(silu_backward) do(sin) do(softplus) do(softplus_backward) do(softshrink) do(square)        \
-    do(squared_difference) do(step_from_end) do(step_from_start) do(subtract_from)                \
+    do(silu_backward) do(sin) do(softplus) do(softplus_backward) do(softshrink) do(sqrt)          \
+    do(square) do(squared_difference) do(step_from_end) do(step_from_start) do(subtract_from)     \
     do(tanh_backward) do(threshold) do(threshold_backward)
 
 typedef enum {

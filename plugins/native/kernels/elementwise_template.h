@@ -74,6 +74,7 @@ KERNEL(reciprocal_of_square, NONE, 1 / (x * x))
 KERNEL(round, NONE, MATH(rint)(x))
 KERNEL(sign, NONE, (REAL)(x > 0) - (REAL)(x < 0))
 KERNEL(rsqrt, NONE, 1 / OF(root)(x))
+KERNEL(sqrt, NONE, OF(root)(x))
 KERNEL(square, NONE, x * x)
 KERNEL(cube, NONE, x * x * x)
 KERNEL(subtract_from, A_B, a - x * b)
@@ -183,21 +184,37 @@ GRADIENT(elu_backward_of_result, A_B_C, x <= 0 ? g * ((x + a) * c) : g * b)
 KERNEL(erf, NONE, OF(erf_of)(x))
 KERNEL(erfc, NONE, OF(erfc_of)(x))
 
-/* The normal distribution function, with all digits left of 0, too; NaN has any. */
-#define SQRT_HALF C(0.7071067811865476)
-#define FAR 40 /* where it is 1, or less than half of the smallest number */
+/* The normal distribution function left of 0, of -size, less `slope` sizes times its density, with
+ * all digits: times 2^LIFT, so that one factor scales the power. */
+#define FAR (REAL_BITS == 32 ? 16 : 39) /* where it is less than half of the smallest number */
 INLINE REAL
-OF(normal)(REAL x)
+OF(lifted_tail)(REAL size, int slope)
 {
-    REAL size = OF(absolute)(x) < FAR ? OF(absolute)(x) : FAR;
-    REAL tail = C(0.5) * OF(erfc_not_negative)(size * SQRT_HALF);
-    return x > 0 ? 1 - tail : tail;
+    UINT whole;
+    REAL r = OF(rest_of_square)(size, C(0.5), &whole);
+    REAL share = C(0.5) * OF(erfc_share)(size * C(0.35355339059327373));
+    share = slope ? FMA(size, C(-0.3989422804014327), share) : share;
+    return share * OF(lifted_exp)(r, whole);
 }
 
-#define DENSITY(x) (OF(exp)((x) * (x) * C(-0.5)) * C(0.3989422804014327))
+INLINE REAL
+OF(gelu_value)(REAL x)
+{
+    REAL size = OF(absolute)(x) < FAR ? OF(absolute)(x) : FAR;
+    /* -inf times 0 is NaN. */
+    return FMA(-size * OF(lifted_tail)(size, 0), C(0x1p-100), x * (x > 0 ? 1 : C(0.)));
+}
 
-KERNEL(gelu, NONE, x * OF(normal)(x))
-GRADIENT(gelu_backward, NONE, g * (OF(normal)(x) + x * DENSITY(x)))
+INLINE REAL
+OF(gelu_slope)(REAL x)
+{
+    REAL size = OF(absolute)(x) < FAR ? OF(absolute)(x) : FAR;
+    REAL tail = OF(lifted_tail)(size, 1) * C(0x1p-100);
+    return FMA(x, 0, x > 0 ? 1 - tail : tail); /* infinities times 0 are NaN */
+}
+
+KERNEL(gelu, NONE, OF(gelu_value)(x))
+GRADIENT(gelu_backward, NONE, g * OF(gelu_slope)(x))
 
 /* ---- made of logarithms and sines -------------------------------------------------------------- */
 
@@ -434,6 +451,4 @@ DIVISION(floor_divide, QUOTIENT)
 #undef TANH_LINEAR
 #undef TANH_CUBIC
 #undef NOT_POSITIVE
-#undef SQRT_HALF
 #undef FAR
-#undef DENSITY

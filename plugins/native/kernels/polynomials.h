@@ -125,56 +125,53 @@ erf_polynomial_f64(double x)
     return p;
 }
 
-/* log(erfc(z) / u) + z^2 of u - 0.578125 for u = 1 / (1 + z / 2), 0 <= z <= 10.8; error 1.9e-8 */
+/* erfc(z) exp(z^2) / u of u - 0.578125 for u = 1 / (1 + z / 2), 0 <= z <= 11.3; error 1.0e-8 */
 INLINE float
 erfc_polynomial_f32(float x)
 {
-    float p = -0x1.0ae46p-3f;
-    p = FMA_f32(p, x, 0x1.364392p-3f);
-    p = FMA_f32(p, x, 0x1.094148p-3f);
-    p = FMA_f32(p, x, -0x1.009baep-2f);
-    p = FMA_f32(p, x, -0x1.5d799ap-5f);
-    p = FMA_f32(p, x, 0x1.2fd192p-2f);
-    p = FMA_f32(p, x, -0x1.5be7eep-5f);
-    p = FMA_f32(p, x, -0x1.a05a6ap-2f);
-    p = FMA_f32(p, x, 0x1.8d87a4p-4f);
-    p = FMA_f32(p, x, 0x1.5e2578p+0f);
-    p = FMA_f32(p, x, -0x1.21a646p-1f);
+    float p = 0x1.274be4p-5f;
+    p = FMA_f32(p, x, 0x1.029e06p-6f);
+    p = FMA_f32(p, x, -0x1.312386p-4f);
+    p = FMA_f32(p, x, 0x1.55ad8ep-8f);
+    p = FMA_f32(p, x, 0x1.d28d4p-4f);
+    p = FMA_f32(p, x, -0x1.b155dcp-5f);
+    p = FMA_f32(p, x, -0x1.9f7018p-3f);
+    p = FMA_f32(p, x, 0x1.62ffb4p-4f);
+    p = FMA_f32(p, x, 0x1.2c38b8p-1f);
+    p = FMA_f32(p, x, 0x1.8dbb3ap-1f);
+    p = FMA_f32(p, x, 0x1.22ca5cp-1f);
     return p;
 }
 
-/* log(erfc(z) / u) + z^2 of u - 0.578125 for u = 1 / (1 + z / 2), 0 <= z <= 27.25; error 3.3e-17 */
+/* erfc(z) exp(z^2) / u of u - 0.578125 for u = 1 / (1 + z / 2), 0 <= z <= 27.6; error 6.4e-17 */
 INLINE double
 erfc_polynomial_f64(double x)
 {
-    double p = -0x1.d8d46c42685a1p-3;
-    p = FMA_f64(p, x, -0x1.b1f4207d9a812p-3);
-    p = FMA_f64(p, x, 0x1.9673f9719da1cp-2);
-    p = FMA_f64(p, x, 0x1.b7a9497d8a63fp-3);
-    p = FMA_f64(p, x, -0x1.90968ed16b4d2p-2);
-    p = FMA_f64(p, x, 0x1.3f8b386743fd2p-4);
-    p = FMA_f64(p, x, 0x1.9033e1d217efdp-3);
-    p = FMA_f64(p, x, -0x1.402474b189e12p-2);
-    p = FMA_f64(p, x, 0x1.d9bc1df5605a5p-4);
-    p = FMA_f64(p, x, 0x1.0c8f801248a4ep-2);
-    p = FMA_f64(p, x, -0x1.5912195ac8fd1p-2);
-    p = FMA_f64(p, x, -0x1.ab2fe3e010c92p-7);
-    p = FMA_f64(p, x, 0x1.597e9dc74c61bp-2);
-    p = FMA_f64(p, x, -0x1.c649bd878497bp-3);
-    p = FMA_f64(p, x, -0x1.561f3369a108ep-3);
-    p = FMA_f64(p, x, 0x1.40963bc5f4a4p-2);
-    p = FMA_f64(p, x, -0x1.3ce22bc483a4cp-5);
-    p = FMA_f64(p, x, -0x1.116b56fc5afebp-2);
-    p = FMA_f64(p, x, 0x1.7abdc2a0ba09bp-3);
-    p = FMA_f64(p, x, 0x1.40dedb17a2c13p-3);
-    p = FMA_f64(p, x, -0x1.072d6e3de683p-2);
-    p = FMA_f64(p, x, -0x1.73c3741eac83fp-5);
-    p = FMA_f64(p, x, 0x1.305420bc87dcp-2);
-    p = FMA_f64(p, x, -0x1.5acc823b6ee67p-5);
-    p = FMA_f64(p, x, -0x1.a05e54cfd2264p-2);
-    p = FMA_f64(p, x, 0x1.8d8499899919cp-4);
-    p = FMA_f64(p, x, 0x1.5e2579d725111p+0);
-    p = FMA_f64(p, x, -0x1.21a645672a9b7p-1);
+    double p = -0x1.9812bc5f20eb5p-5;
+    p = FMA_f64(p, x, -0x1.f37cabfefe684p-6);
+    p = FMA_f64(p, x, 0x1.47f906dd9c52ap-4);
+    p = FMA_f64(p, x, 0x1.366298ec5ea0fp-6);
+    p = FMA_f64(p, x, -0x1.0539749fdcb7bp-4);
+    p = FMA_f64(p, x, 0x1.74454d831af61p-6);
+    p = FMA_f64(p, x, 0x1.fa34c165e24b8p-7);
+    p = FMA_f64(p, x, -0x1.16c8fda5fb075p-5);
+    p = FMA_f64(p, x, 0x1.d55f2d8a82e86p-6);
+    p = FMA_f64(p, x, 0x1.0fe8ad45e8d85p-8);
+    p = FMA_f64(p, x, -0x1.2e676ad1ff2ffp-5);
+    p = FMA_f64(p, x, 0x1.1522b04726086p-5);
+    p = FMA_f64(p, x, 0x1.1ea6d4a94c15cp-7);
+    p = FMA_f64(p, x, -0x1.91a04700959bfp-5);
+    p = FMA_f64(p, x, 0x1.18c6409fa6e59p-5);
+    p = FMA_f64(p, x, 0x1.187d3f3e6b6ap-5);
+    p = FMA_f64(p, x, -0x1.2f6dd3d45ac2dp-4);
+    p = FMA_f64(p, x, 0x1.31bf043727952p-9);
+    p = FMA_f64(p, x, 0x1.d26b7b79d64f3p-4);
+    p = FMA_f64(p, x, -0x1.afb17c0a0250ap-5);
+    p = FMA_f64(p, x, -0x1.9f712e7ec7d06p-3);
+    p = FMA_f64(p, x, 0x1.62f9efc958ef4p-4);
+    p = FMA_f64(p, x, 0x1.2c38c118d2d53p-1);
+    p = FMA_f64(p, x, 0x1.8dbb3b340766ap-1);
+    p = FMA_f64(p, x, 0x1.22ca5bd61bca3p-1);
     return p;
 }
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-    PIECE = 256,   /* windows of a row that are computed together */
-    FEW = 4,       /* windows of a row up to which each is computed by itself */
+    PIECE = 256,   /* windows that are computed together */
+    FEW = 4,       /* windows of a plane up to which each is computed by itself */
     IN_TURN = 256, /* rows, and columns, of a window up to which they are added one by one */
     COLUMNS = 1024,
 };
@@ -117,11 +117,12 @@ set_runs(const pooling_windows *windows, ptrdiff_t window, run *runs)
     }
 }
 
-/* Whether the windows of a row are computed together. */
+/* Whether the windows of a plane are computed together. */
 INLINE int
-go_row_by_row(const pooling_windows *windows)
+go_together(const pooling_windows *windows)
 {
-    return windows->axis[2].stride > 0 && windows->axis[2].number > FEW;
+    const pooling_axis *axis = windows->axis;
+    return axis[2].stride > 0 && axis[1].number * axis[2].number > FEW;
 }
 
 /* The longest run of an axis. */

@@ -3,64 +3,93 @@
 
 /* ---- maxima ---------------------------------------------------------------------------------- */
 
-/* Raise maxima to elements that are a step apart, and whose indices are `apart`: of equal ones the
- * first counts, of NaN the last. */
+/* Raise maxima to elements, whose indices are `offset` behind `corners`: of equal ones the first
+ * counts, of NaN the last. */
 INLINE void
 OF(raise)(
-    REAL *restrict best, INDEX *restrict where, const REAL *restrict from, ptrdiff_t step,
-    INDEX first, INDEX apart, ptrdiff_t count)
+    REAL *restrict best, INDEX *restrict where, const REAL *restrict from,
+    const INDEX *restrict corners, INDEX offset, ptrdiff_t count)
 {
     for (ptrdiff_t i = 0; i < count; i++) {
-        REAL x = from[i * step];
+        REAL x = from[i];
         int is_better = (x > best[i]) | (x != x);
         best[i] = is_better ? x : best[i];
-        where[i] = is_better ? first + (INDEX)i * apart : where[i];
+        where[i] = is_better ? corners[i] + offset : where[i];
     }
 }
 
-/* The maxima of `count` windows of a row, from `start` on, of which two runs are given. */
+/* Write the elements of a row at one place of `count` windows, from `start` on, to where they lie
+ * side by side, with -inf for those beyond the row. */
+INLINE void
+OF(line_up)(
+    REAL *restrict line, const REAL *restrict row, const pooling_axis *axis, part_of_row part,
+    ptrdiff_t start, ptrdiff_t count)
+{
+    ptrdiff_t low = smaller(part.low - start, count), high = greater(part.high - start, low);
+    for (ptrdiff_t i = 0; i < low; i++) {
+        line[i] = -(REAL)INFINITY;
+    }
+    for (ptrdiff_t i = high; i < count; i++) {
+        line[i] = -(REAL)INFINITY;
+    }
+    const REAL *from = row + part.first - low * axis->stride;
+    if (axis->stride == 2) { /* which the compiler knows */
+        for (ptrdiff_t i = low; i < high; i++) {
+            line[i] = from[i * 2];
+        }
+        return;
+    }
+    for (ptrdiff_t i = low; i < high; i++) {
+        line[i] = from[i * axis->stride];
+    }
+}
+
+/* The maxima of `count` windows, from `start` on, of each of some rows of windows, of which a run is
+ * given: PIECE at most. */
 static void
 OF(maxima_together)(
     REAL *best, int64_t *indices, const REAL *image, const pooling_windows *windows, run deep,
-    run high, ptrdiff_t start, ptrdiff_t count)
+    ptrdiff_t row, ptrdiff_t rows, ptrdiff_t start, ptrdiff_t count)
 {
-    const pooling_axis *axis = windows->axis;
-    INDEX where[PIECE];
-    ptrdiff_t corner = (deep.first * axis[1].size + high.first) * axis[2].size;
-    const INDEX left = (INDEX)(corner + start * axis[2].stride - axis[2].padding);
-    const INDEX apart = (INDEX)axis[2].stride;
+    const pooling_axis *high = windows->axis + 1, *wide = windows->axis + 2;
+    REAL line[PIECE];
+    INDEX where[PIECE], corners[PIECE], lefts[PIECE];
+    ptrdiff_t plane = high->size * wide->size, all = rows * count;
+    const INDEX left = (INDEX)(start * wide->stride - wide->padding), apart = (INDEX)wide->stride;
     for (INDEX i = 0; i < (INDEX)count; i++) {
-        best[i] = -(REAL)INFINITY;
-        where[i] = left + i * apart;
+        lefts[i] = left + i * apart;
     }
-    for (ptrdiff_t i = 0; i < count && where[i] < corner; i++) { /* begin in the padding */
-        where[i] = (INDEX)(corner + run_of(axis + 2, start + i).first);
+    for (ptrdiff_t i = 0; i < count && lefts[i] < 0; i++) { /* begin in the padding */
+        lefts[i] = (INDEX)run_of(wide, start + i).first;
     }
-    for (ptrdiff_t z = deep.first; z < deep.end; z += axis[0].dilation) {
-        for (ptrdiff_t y = high.first; y < high.end; y += axis[1].dilation) {
-            ptrdiff_t line = (z * axis[1].size + y) * axis[2].size;
-            for (ptrdiff_t k = 0; k < axis[2].kernel; k++) {
-                part_of_row part = part_within(axis + 2, k, start, start + count);
-                REAL *to = best + (part.low - start);
-                INDEX *to_where = where + (part.low - start);
-                const REAL *from = image + line + part.first;
-                INDEX first = (INDEX)(line + part.first);
-                ptrdiff_t length = part.high - part.low;
-                switch (axis[2].stride) { /* so that the compiler knows common steps */
-                case 1:
-                    OF(raise)(to, to_where, from, 1, first, 1, length);
-                    break;
-                case 2:
-                    OF(raise)(to, to_where, from, 2, first, 2, length);
-                    break;
-                default:
-                    OF(raise)(
-                        to, to_where, from, axis[2].stride, first, (INDEX)axis[2].stride, length);
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        ptrdiff_t top = (row + r) * high->stride - high->padding, at = r * count;
+        ptrdiff_t first = (deep.first * high->size + run_of(high, row + r).first) * wide->size;
+        INDEX corner = (INDEX)(top * wide->size) + left;
+        for (INDEX i = 0; i < (INDEX)count; i++) {
+            best[at + i] = -(REAL)INFINITY;
+            corners[at + i] = corner + i * apart;
+            where[at + i] = (INDEX)first + lefts[i];
+        }
+    }
+    for (ptrdiff_t z = deep.first; z < deep.end; z += windows->axis[0].dilation) {
+        for (ptrdiff_t j = 0; j < high->kernel; j++) {
+            for (ptrdiff_t k = 0; k < wide->kernel; k++) {
+                const part_of_row part = part_within(wide, k, start, start + count);
+                const part_of_row none = {start + count, start + count, 0};
+                for (ptrdiff_t r = 0; r < rows; r++) {
+                    ptrdiff_t y = (row + r) * high->stride - high->padding + j * high->dilation;
+                    int is_within = y >= 0 && y < high->size;
+                    OF(line_up)(
+                        line + r * count, image + z * plane + (is_within ? y : 0) * wide->size,
+                        wide, is_within ? part : none, start, count);
                 }
+                ptrdiff_t offset = z * plane + j * high->dilation * wide->size + k * wide->dilation;
+                OF(raise)(best, where, line, corners, (INDEX)offset, all);
             }
         }
     }
-    for (ptrdiff_t i = 0; i < count; i++) {
+    for (ptrdiff_t i = 0; i < all; i++) {
         indices[i] = where[i];
     }
 }
@@ -98,21 +127,25 @@ OF(maxima)(
     REAL *to = maxima;
     const REAL *image = images;
     ptrdiff_t size = elements_of(windows), width = axis[2].number;
-    int together = go_row_by_row(windows) && size == (INDEX)size;
+    int together = go_together(windows) && size == (INDEX)size;
+    ptrdiff_t most = greater(PIECE / width, 1), rows = 1;
     for (ptrdiff_t i = 0; i < count; i++, image += size) {
         for (ptrdiff_t z = 0; z < axis[0].number; z++) {
             run deep = run_of(axis, z);
-            for (ptrdiff_t y = 0; y < axis[1].number; y++, to += width, indices += width) {
+            for (ptrdiff_t y = 0; y < axis[1].number; y += rows) {
+                rows = together ? smaller(axis[1].number - y, most) : 1;
                 run high = run_of(axis + 1, y);
                 for (ptrdiff_t x = 0; together && x < width; x += PIECE) {
                     OF(maxima_together)(
-                        to + x, indices + x, image, windows, deep, high, x,
+                        to + x, indices + x, image, windows, deep, y, rows, x,
                         smaller(width - x, PIECE));
                 }
                 for (ptrdiff_t x = 0; !together && x < width; x++) {
                     run wide = run_of(axis + 2, x);
                     OF(maximum)(to + x, indices + x, image, windows, deep, high, wide);
                 }
+                to += rows * width;
+                indices += rows * width;
             }
         }
     }
@@ -368,16 +401,17 @@ OF(maxima_last)(
         for (ptrdiff_t c = 0; c < channels; c += PIECE) {
             ptrdiff_t some = smaller(channels - c, PIECE);
             REAL *restrict best = to + c;
-            INDEX where[PIECE];
+            INDEX where[PIECE], corners[PIECE];
             for (ptrdiff_t k = 0; k < some; k++) {
                 best[k] = -(REAL)INFINITY;
-                where[k] = corner;
+                where[k] = corners[k] = corner;
             }
             for (ptrdiff_t z = runs[0].first; z < runs[0].end; z += axis[0].dilation) {
                 for (ptrdiff_t y = runs[1].first; y < runs[1].end; y += axis[1].dilation) {
                     for (ptrdiff_t x = runs[2].first; x < runs[2].end; x += axis[2].dilation) {
                         INDEX place = (INDEX)place_of(axis, z, y, x);
-                        OF(raise)(best, where, from + place * channels + c, 1, place, 0, some);
+                        OF(raise)(
+                            best, where, from + place * channels + c, corners, place - corner, some);
                     }
                 }
             }
@@ -388,6 +422,39 @@ OF(maxima_last)(
     }
 }
 
+/* The average of a window of channels that lie side by side in a number or a vector: of columns,
+ * which are sums. */
+#define AVERAGE_LAST(type)                                                                        \
+    {                                                                                             \
+        type total = {0};                                                                         \
+        for (ptrdiff_t x = wide.first; x < wide.end; x++) {                                       \
+            type column = {0};                                                                    \
+            for (ptrdiff_t z = deep.first; z < deep.end; z++) {                                   \
+                for (ptrdiff_t y = high.first; y < high.end; y++) {                               \
+                    column += *(const type *)(image + place_of(axis, z, y, x) * channels + c);    \
+                }                                                                                 \
+            }                                                                                     \
+            total += column;                                                                      \
+        }                                                                                         \
+        *(type *)(to + c) = total / number;                                                       \
+    }
+
+/* The averages of one window. */
+INLINE void
+OF(average_last)(
+    REAL *to, const REAL *image, ptrdiff_t channels, const pooling_axis *axis, run deep, run high,
+    run wide, REAL number)
+{
+    typedef REAL vector __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL))));
+    const ptrdiff_t length = VECTOR_BYTES / (ptrdiff_t)sizeof(REAL);
+    ptrdiff_t c = 0;
+    for (; c + length <= channels; c += length)
+        AVERAGE_LAST(vector)
+    for (; c < channels; c++)
+        AVERAGE_LAST(REAL)
+}
+#undef AVERAGE_LAST
+
 /* Of windows for which `is_window_small`. */
 static void
 OF(averages_last)(
@@ -397,32 +464,18 @@ OF(averages_last)(
     const pooling_axis *axis = windows->axis;
     const REAL *image = images;
     REAL *to = averages;
-    ptrdiff_t count = windows_of(windows);
-    for (ptrdiff_t i = 0; i < samples * count; i++, to += channels) {
-        run runs[3];
-        ptrdiff_t at[3];
-        split_window(windows, i % count, at);
-        set_runs(windows, i % count, runs);
-        const REAL *from = image + i / count * elements_of(windows) * channels;
-        ptrdiff_t elements = length_of(axis, at[0], divisor.counts_padding) *
-                             length_of(axis + 1, at[1], divisor.counts_padding);
-        REAL number = OF(divisor_of)(axis + 2, divisor, elements, at[2]);
-        for (ptrdiff_t c = 0; c < channels; c += COLUMNS) {
-            ptrdiff_t some = smaller(channels - c, COLUMNS);
-            REAL columns[COLUMNS];
-            memset(to + c, 0, (size_t)some * sizeof(REAL));
-            for (ptrdiff_t x = runs[2].first; x < runs[2].end; x++) {
-                memset(columns, 0, (size_t)some * sizeof(REAL));
-                for (ptrdiff_t z = runs[0].first; z < runs[0].end; z++) {
-                    for (ptrdiff_t y = runs[1].first; y < runs[1].end; y++) {
-                        const REAL *row = from + place_of(axis, z, y, x) * channels + c;
-                        OF(add_spread)(columns, 1, row, 1, some);
-                    }
+    for (ptrdiff_t i = 0; i < samples; i++, image += elements_of(windows) * channels) {
+        for (ptrdiff_t z = 0; z < axis[0].number; z++) {
+            run deep = run_of(axis, z);
+            ptrdiff_t depth = length_of(axis, z, divisor.counts_padding);
+            for (ptrdiff_t y = 0; y < axis[1].number; y++) {
+                run high = run_of(axis + 1, y);
+                ptrdiff_t elements = depth * length_of(axis + 1, y, divisor.counts_padding);
+                for (ptrdiff_t x = 0; x < axis[2].number; x++, to += channels) {
+                    OF(average_last)(
+                        to, image, channels, axis, deep, high, run_of(axis + 2, x),
+                        OF(divisor_of)(axis + 2, divisor, elements, x));
                 }
-                OF(add_spread)(to + c, 1, columns, 1, some);
-            }
-            for (ptrdiff_t k = 0; k < some; k++) {
-                to[c + k] /= number;
             }
         }
     }

@@ -20,6 +20,10 @@ compute_row(const void *context, char *const *data, const npy_intp *steps, npy_i
 {
     const half_call *call = context;
     const half_loop *loop = call->loop;
+    if (loop->takes_bits) {
+        loop->function((char **)data, &length, steps, NULL);
+        return;
+    }
     int last = loop->inputs;
     float rooms[MOST_INPUTS][ROOM] __attribute__((aligned(64)));
     int is_written = loop->answers && steps[last] == sizeof(npy_bool); /* where it is wanted */
@@ -87,6 +91,51 @@ compute_halves(const half_loop *loop, PyObject *const *args, PyObject *out, int 
     return result == NULL || out != NULL ? result : PyArray_Return((PyArrayObject *)result);
 }
 
+/* Loops that take the place of NumPy's, which go from number to number. */
+#define LOOP(name, from, to, expression)                                                          \
+    static void name(                                                                             \
+        char **data, const npy_intp *dims, const npy_intp *steps, void *unused)                   \
+    {                                                                                             \
+        const char *source = data[0];                                                             \
+        char *target = data[1];                                                                   \
+        npy_intp count = dims[0], step = steps[0], to_step = steps[1];                            \
+        int is_dense = step == sizeof(from) && to_step == sizeof(to);                             \
+        _Pragma("GCC ivdep") for (npy_intp i = 0; is_dense && i < count; i++)                     \
+        {                                                                                         \
+            from x = ((const from *)source)[i];                                                   \
+            ((to *)target)[i] = expression;                                                       \
+        }                                                                                         \
+        for (npy_intp i = 0; !is_dense && i < count; i++) {                                       \
+            from x = *(const from *)(source + i * step);                                          \
+            *(to *)(target + i * to_step) = expression;                                           \
+        }                                                                                         \
+    }
+LOOP(half_size, npy_half, npy_half, x & 0x7fff)
+LOOP(half_opposite, npy_half, npy_half, x ^ 0x8000)
+LOOP(half_is_zero, npy_half, npy_bool, (x & 0x7fff) == 0)
+LOOP(single_is_zero, npy_float, npy_bool, x == 0)
+LOOP(double_is_zero, npy_double, npy_bool, x == 0)
+
+PyUFuncGenericFunction
+own_loop(const PyUFuncObject *ufunc, int type)
+{
+    static const struct {
+        const char *name;
+        int type; /* NPY_HALF for both half precisions */
+        PyUFuncGenericFunction function;
+    } loops[] = {
+        {"absolute", NPY_HALF, half_size},         {"negative", NPY_HALF, half_opposite},
+        {"logical_not", NPY_HALF, half_is_zero},   {"logical_not", NPY_FLOAT, single_is_zero},
+        {"logical_not", NPY_DOUBLE, double_is_zero},
+    };
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
+        if (loops[i].type == type && strcmp(loops[i].name, ufunc->name) == 0) {
+            return loops[i].function;
+        }
+    }
+    return NULL;
+}
+
 /* Functions of how far apart numbers are, which is another distance in single precision. */
 static int
 is_of_distances(const PyUFuncObject *ufunc)
@@ -107,6 +156,9 @@ find_half_loop(half_loop *loop, const PyUFuncObject *ufunc)
             loop->function = ufunc->functions[i];
             loop->data = ufunc->data == NULL ? NULL : ufunc->data[i];
             loop->answers = result == NPY_BOOL;
+            PyUFuncGenericFunction own = own_loop(ufunc, NPY_HALF);
+            loop->takes_bits = own != NULL;
+            loop->function = own != NULL ? own : loop->function;
             return;
         }
     }

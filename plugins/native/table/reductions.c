@@ -4,7 +4,7 @@
 #include <math.h>
 
 /* Columns side by side that are combined faster where they are than in a copy: fewer are not. */
-enum { LEAST_COLUMNS = 64 };
+enum { LEAST_COLUMNS = 16 };
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
@@ -285,6 +285,19 @@ KERNEL_OF(over_all, kind)
     return reduce(kind, arguments[0], NULL, NULL, arguments[1]);
 }
 
+KERNEL(extremes)
+{
+    PyObject *const over[] = {arguments[0], arguments[1], arguments[2], NULL};
+    PyObject *least = over_axes(over, REDUCTION_LEAST);
+    PyObject *greatest = least == NULL ? NULL : over_axes(over, REDUCTION_GREATEST);
+    results both = {0};
+    if (least != NULL) {
+        add_result(&both, (PyArrayObject *)least);
+        add_result(&both, (PyArrayObject *)greatest);
+    }
+    return least == NULL ? NULL : tuple_of(&both);
+}
+
 /* The Euclidean norm; others are the reference's. That of one number is its size, which the root of
  * its square may not be. */
 KERNEL(norm)
@@ -450,6 +463,7 @@ const kernel_row reduction_rows[] = {
     COUNT("any", truth, 0, "self"),
     SUM("amax", over_axes, REDUCTION_GREATEST, OVER),
     SUM("amin", over_axes, REDUCTION_LEAST, OVER),
+    ROW("aminmax", extremes, 0, "1xx", 0, OVER),
     COUNT("count_nonzero", count_nonzero, 0, "self", "dim"),
     SUM("linalg_vector_norm", norm, 0, "self", "ord", "dim", "keepdim", "dtype"),
     SUM("logsumexp", over_given_axes, REDUCTION_LOG_SUM_EXP, OVER),

@@ -16,7 +16,7 @@ MANY = 1 << 14
 SLOW = (np.exp, np.log, np.log2, np.sin, np.cos, np.tanh, np.log10)
 _NAMES = """
     add subtract multiply divide reciprocal sqrt square floor ceil trunc rint absolute negative
-    maximum minimum fmax fmin isnan isfinite signbit
+    maximum minimum fmax fmin isnan isfinite signbit logical_not
     greater greater_equal less less_equal equal not_equal
 """
 ROUNDED_ONCE = [getattr(np, name) for name in _NAMES.split()]

@@ -134,11 +134,11 @@ ERFC_CENTER: Final = mpf("0.578125")
 """The middle of the interval of 1 / (1 + z / 2)."""
 
 
-def _erfc_exponent(v: Any) -> Any:
-    """log(erfc(z) / u) + z**2 for u = 1 / (1 + z / 2), where v is u less the center."""
+def _erfc_ratio(v: Any) -> Any:
+    """erfc(z) exp(z**2) / u for u = 1 / (1 + z / 2), where v is u less the center."""
     u = v + ERFC_CENTER
     z = 2 * (1 / u - 1)
-    return mpmath.log(mpmath.erfc(z) / u) + z * z
+    return mpmath.erfc(z) * mpmath.exp(z * z) / u
 
 
 def _log1p_fit(name: str, degree: int, precision: str) -> Fit:
@@ -168,12 +168,12 @@ def _erf_fit(name: str, degree: int, precision: str) -> Fit:
 def _erfc_fit(name: str, degree: int, precision: str, least: Any, greatest: str) -> Fit:
     return Fit(
         name,
-        _erfc_exponent,
-        lambda v: mpf(1),
+        _erfc_ratio,
+        lambda v: 1 / _erfc_ratio(v),
         (least - ERFC_CENTER, 1 - ERFC_CENTER),
         degree,
         precision,
-        f"log(erfc(z) / u) + z^2 of u - 0.578125 for u = 1 / (1 + z / 2), 0 <= z <= {greatest}",
+        f"erfc(z) exp(z^2) / u of u - 0.578125 for u = 1 / (1 + z / 2), 0 <= z <= {greatest}",
     )
 
 
@@ -266,8 +266,8 @@ FITS: Final = (
     _log1p_fit("log1p_polynomial_f64", 20, "double"),
     _erf_fit("erf_polynomial_f32", 6, "float"),
     _erf_fit("erf_polynomial_f64", 13, "double"),
-    _erfc_fit("erfc_polynomial_f32", 10, "float", mpf("0.15625"), "10.8"),
-    _erfc_fit("erfc_polynomial_f64", 27, "double", mpf("0.068359375"), "27.25"),
+    _erfc_fit("erfc_polynomial_f32", 10, "float", mpf("0.15"), "11.3"),
+    _erfc_fit("erfc_polynomial_f64", 24, "double", mpf("0.0675"), "27.6"),
     *_OTHER_FITS,
 )
 

@@ -11,7 +11,7 @@ import numpy
 import numpy as np
 
 from dovetail_aten.families import Convolutions
-from dovetail_aten.kernel_support import Window
+from dovetail_aten.kernel_support import Window, widened
 
 from ..parallel.threads import SHARED_FROM, run_pieces
 
@@ -38,6 +38,7 @@ class FastConvolutions(Convolutions):
         weights = partial(_add_weights, super()._weighed)
         self._write_weights = compiled("convolution_direct.weight", weights)
 
+    @widened
     def _convolved(
         self,
         input: np.ndarray,
@@ -47,10 +48,11 @@ class FastConvolutions(Convolutions):
         transposed: bool,
         groups: int,
     ) -> Any:
-        if bias is None or bias.dtype in self.precision.halves:
-            return Convolutions._convolved(self, input, weight, bias, windows, transposed, groups)
-        made = Convolutions._convolved(self, input, weight, None, windows, transposed, groups)
-        return numpy.add(made, bias.reshape(-1, *[1] * len(windows)), out=made)
+        combine = self._spread if transposed else self._correlated
+        made = combine(input, weight, windows, groups)
+        if bias is not None:
+            numpy.add(made, bias.reshape(-1, *[1] * len(windows)), out=made)
+        return made
 
     def _correlated(
         self, x: np.ndarray, weight: np.ndarray, windows: Sequence[Window], groups: int
@@ -58,9 +60,8 @@ class FastConvolutions(Convolutions):
         rows, counts = weight.shape[0], [window.number for window in windows]
         if _are_patches(windows):
             matrices = self._matrices_of_weight(weight, groups)
-            made = self.xp.matmul(matrices, self._matrices_of_channels(x, groups))
-            return made.reshape(len(x), rows, *counts)
-        made = numpy.zeros((len(x), rows, *counts), x.dtype)
+            return self._mixed(x, matrices).reshape(len(x), rows, *counts)
+        made = numpy.empty((len(x), rows, *counts), x.dtype)
         self._by_images(self._write_results, made, x, weight, windows, groups)
         return made
 
@@ -68,11 +69,20 @@ class FastConvolutions(Convolutions):
         channels, sizes = groups * weight.shape[1], [window.size for window in windows]
         if _are_patches(windows):
             matrices = self._matrices_of_weight(weight, groups).swapaxes(1, 2)
-            made = self.xp.matmul(matrices, self._matrices_of_channels(y, groups))
-            return made.reshape(len(y), channels, *sizes)
+            return self._mixed(y, matrices).reshape(len(y), channels, *sizes)
         made = numpy.zeros((len(y), channels, *sizes), y.dtype)
         self._by_images(self._write_images, made, y, weight, windows, groups)
         return made
+
+    def _mixed(self, x: np.ndarray, matrices: np.ndarray) -> Any:
+        """Return the products of the matrix of each group and the channels of images: one product
+        for all images whose channels come last in memory, where the result has its own last.
+        """
+        last = np.moveaxis(x, 1, -1)
+        if len(matrices) > 1 or x.flags.c_contiguous or not last.flags.c_contiguous:
+            return self.xp.matmul(matrices, self._matrices_of_channels(x, len(matrices)))
+        made = self.xp.matmul(last.reshape(-1, last.shape[-1]), matrices[0].T)
+        return np.moveaxis(made.reshape(*last.shape[:-1], -1), -1, 1)
 
     def _by_images(
         self,

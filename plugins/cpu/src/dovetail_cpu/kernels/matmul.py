@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy
 import numpy as np
@@ -18,9 +18,11 @@ _BLAS = frozenset(
     map(numpy.dtype, (numpy.float32, numpy.float64, numpy.complex64, numpy.complex128))
 )
 _add = numpy.add
+_MANY: Final = 1 << 14
+"""Products of integers from which BLAS is faster, copies included."""
 
 
-def _product(ndim: int, other_ndim: int, generic: Function) -> Function:
+def _by_dot(ndim: int, other_ndim: int, generic: Function) -> Function:
     """Return the method that multiplies arrays of so many dimensions."""
 
     def product(self: Any, x: np.ndarray, other: np.ndarray) -> Any:
@@ -44,6 +46,15 @@ def _product(ndim: int, other_ndim: int, generic: Function) -> Function:
 class FastMatrixProducts(MatrixProducts):
     """Products by BLAS."""
 
+    def _product(self, a: Any, b: Any) -> Any:
+        # NumPy multiplies integers one by one. Where float64 has all sums, so does BLAS.
+        if a.dtype.kind in "iu" and b.ndim > 1 and a.size * b.shape[-1] >= _MANY and b.size:
+            most = [max(int(each.max()), -int(each.min())) for each in (a, b)]
+            if most[0] * most[1] * a.shape[-1] <= 1 << 53:
+                made = matmul(a.astype(numpy.float64), b.astype(numpy.float64))
+                return made.astype(numpy.int64).astype(a.dtype, copy=False)
+        return MatrixProducts._product(self, a, b)
+
     def bmm(self, x: np.ndarray, mat2: np.ndarray) -> Any:
         left, right, dtype = x.shape, mat2.shape, x.dtype
         if (
@@ -56,9 +67,9 @@ class FastMatrixProducts(MatrixProducts):
             return matmul(x, mat2)
         return MatrixProducts.bmm(self, x, mat2)
 
-    mm = _product(2, 2, MatrixProducts.mm)
-    mv = _product(2, 1, MatrixProducts.mv)
-    dot = _product(1, 1, MatrixProducts.dot)
+    mm = _by_dot(2, 2, MatrixProducts.mm)
+    mv = _by_dot(2, 1, MatrixProducts.mv)
+    dot = _by_dot(1, 1, MatrixProducts.dot)
 
     def linear(self, input: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> Any:
         dtype = input.dtype

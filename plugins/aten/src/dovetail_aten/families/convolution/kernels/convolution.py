@@ -69,7 +69,7 @@ class Convolutions(SlidingWindows):
         made = combine(input, weight, windows, groups)
         if bias is not None:
             made = self.xp.add(made, self.xp.reshape(bias, (-1, *[1] * len(windows))))
-        return self.ordered(made)
+        return made
 
     @operator("convolution_backward")
     @widened
@@ -100,7 +100,7 @@ class Convolutions(SlidingWindows):
         to_input = to_weight = to_bias = None
         if needs_input:
             combine = self._correlated if transposed else self._spread
-            to_input = self.ordered(combine(grad_output, self._conj(weight), windows, groups))
+            to_input = combine(grad_output, self._conj(weight), windows, groups)
         if needs_weight:
             left, right = self._conj(input), grad_output
             if transposed:
