@@ -9,9 +9,9 @@ from types import ModuleType
 from typing import Any
 
 import dovetail_aten as aten
-from dovetail_aten import Tensor
+from dovetail_aten import Tensor, linalg
 from dovetail_autograd import set_detect_anomaly
-from dovetail_dispatcher import ops, overridable
+from dovetail_dispatcher import overridable
 from dovetail_kernel import (
     Device,
     DeviceLike,
@@ -117,7 +117,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     if pow == 2:
         return slice_norms(v, dim)
     dims = None if dim == -1 else [each for each, _ in enumerate(v.shape) if each != dim]
-    norm: Tensor = ops.aten.linalg_vector_norm(v, pow, dims, dims is not None)
+    norm: Tensor = linalg.vector_norm(v, pow, dims, dims is not None)
     return norm
 
 
@@ -133,7 +133,7 @@ def slice_norms(tensor: Tensor, dim: int) -> Tensor:
         )
     if dims == []:  # a vector: each number is its own slice
         return tensor.abs()
-    norm: Tensor = ops.aten.linalg_vector_norm(tensor, 2, dims, dims is not None)
+    norm: Tensor = linalg.vector_norm(tensor, 2, dims, dims is not None)
     return norm
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import dovetail_aten as aten
-from dovetail_aten import Tensor
+from dovetail_aten import Tensor, linalg
 from dovetail_autograd import no_grad
-from dovetail_dispatcher import ops
 from dovetail_kernel import float32, warn_user
 
 __all__ = [
@@ -65,7 +64,7 @@ def get_total_norm(
     norms = [_norm(tensor, order) for tensor in given]
     total = norms[0]
     if len(norms) > 1:
-        total = _norm(aten.stack([norm.to(total.device) for norm in norms]), order)
+        total = _norm(aten.stack([_on(norm, total.device) for norm in norms]), order)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"The total norm of order {order} for gradients from `parameters` is non-finite, so "
@@ -80,8 +79,13 @@ def _norm(tensor: Tensor, order: float) -> Tensor:
     # Half precision would overflow in the squares and in the norm.
     is_half = tensor.is_floating_point() and tensor.dtype.itemsize < 4
     kind = float32 if is_half else None
-    norm: Tensor = ops.aten.linalg_vector_norm(tensor, order, dtype=kind)
+    norm: Tensor = linalg.vector_norm(tensor, order, dtype=kind)
     return norm
+
+
+def _on(tensor: Tensor, device: Any) -> Tensor:
+    """Return a tensor on a device; `to` takes as long as a small norm even where it is there."""
+    return tensor if tensor.device == device else tensor.to(device)
 
 
 @no_grad()
@@ -147,7 +151,7 @@ def clip_grads_with_norm_(
     """
     scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for gradient in _gradients(parameters):
-        gradient.mul_(scale.to(gradient.device))
+        gradient.mul_(_on(scale, gradient.device))
 
 
 @no_grad()

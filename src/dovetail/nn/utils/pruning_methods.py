@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import dovetail_aten as aten
-from dovetail_aten import Tensor
-from dovetail_dispatcher import ops
+from dovetail_aten import Tensor, linalg
 
 from ..modules.module import Module
 
@@ -258,8 +257,8 @@ def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
     return int(amount) if isinstance(amount, int) else round(amount * tensor_size)
 
 
-def _compute_norm(t: Tensor, n: object, dim: int) -> Tensor:
+def _compute_norm(t: Tensor, n: Any, dim: int) -> Tensor:
     """Return the norm of order ``n`` of every slice along ``dim``."""
     dims = [each for each in range(t.dim()) if each != dim % t.dim()]
-    norm: Tensor = ops.aten.linalg_vector_norm(t, 2 if n == "fro" else n, dims)
+    norm: Tensor = linalg.vector_norm(t, 2 if n == "fro" else n, dims)
     return norm

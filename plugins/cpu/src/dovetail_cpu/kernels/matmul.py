@@ -9,6 +9,7 @@ import numpy as np
 
 from dovetail_aten.families import MatrixProducts
 from dovetail_aten.kernel_support import Function
+from dovetail_aten.typing import Array
 from dovetail_kernel.fork_locks import threads_but_main
 
 from ..functions.products import dot, matmul
@@ -46,10 +47,11 @@ def _by_dot(ndim: int, other_ndim: int, generic: Function) -> Function:
 class FastMatrixProducts(MatrixProducts):
     """Products by BLAS."""
 
-    def _product(self, a: Any, b: Any) -> Any:
+    def _product(self, a: Array, b: Any) -> Any:
         # NumPy multiplies integers one by one. Where float64 has all sums, so does BLAS.
         if a.dtype.kind in "iu" and b.ndim > 1 and a.size * b.shape[-1] >= _MANY and b.size:
-            most = [max(int(each.max()), -int(each.min())) for each in (a, b)]
+            factors: list[Any] = [a, b]
+            most = [max(int(each.max()), -int(each.min())) for each in factors]
             if most[0] * most[1] * a.shape[-1] <= 1 << 53:
                 made = matmul(a.astype(numpy.float64), b.astype(numpy.float64))
                 return made.astype(numpy.int64).astype(a.dtype, copy=False)

@@ -51,7 +51,8 @@ def embedding_bag(
         places = F.index_select(known, 0, F.reshape(number, (-1,)))
         rows = F.cat([rows, F.new_zeros(rows, (1, weight.shape[1]))], 0)
         return F.gather(rows, 0, number), bags, sizes, F.reshape(places, tuple(number.shape))
-    rows = F.masked_fill(rows, left_out, 0)
+    if padding_idx >= 0:
+        rows = F.masked_fill(rows, left_out, 0)
     if per_sample_weights is not None:
         rows = F.mul(rows, F.unsqueeze(per_sample_weights, 1))
     summed = F.index_add(nothing, 0, bags, rows)
