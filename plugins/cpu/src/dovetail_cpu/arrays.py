@@ -5,7 +5,7 @@ faster.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from operator import attrgetter
 from typing import Any, Final
 
@@ -312,23 +312,42 @@ class CpuArrays(CpuRandom):
 
 
 def _in_order_of_two(ufunc: np.ufunc, turned: Callable[..., object]) -> Any:
-    """Return what calls a ufunc, or `turned` unless the result is in C order since all arrays are.
-    Where they have other shapes, dimensions of one element may say another order.
+    """Return what calls a ufunc, or `turned` unless the result is in C order by what the first
+    array says, in all its dimensions, or all arrays.
     """
 
     def compute(x: Any, *others: Any) -> Any:
         if x.__class__ is _ndarray:
-            if not x.flags.c_contiguous:
-                return turned(x, *others)
-            for each in others:
-                if each.__class__ is _ndarray and not (
-                    each.flags.c_contiguous
-                    and (each.shape == x.shape or not (1 in x.shape or 1 in each.shape))
-                ):
+            shape = x.shape
+            ndim = -1 if 1 in shape else x.ndim  # in which it says the order
+            if not x.flags.c_contiguous or not (ndim >= 0 or _is_plain(shape, x.strides)):
+                steps = [step for step in x.strides if step]
+                if steps != sorted({*steps}, reverse=True):
                     return turned(x, *others)
+                ndim = ndim if len(steps) == x.ndim else -1
+            for each in others:
+                if each.__class__ is _ndarray and each.ndim > ndim:
+                    shape = each.shape
+                    if not each.flags.c_contiguous or not (
+                        1 not in shape or _is_plain(shape, each.strides)
+                    ):
+                        return turned(x, *others)
         return ufunc(x, *others)
 
     return nameless(compute)
+
+
+@lru_cache(4096)
+def _is_plain(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Return whether strides of an array in C order are those of a new one: dimensions of one
+    element say no other order.
+    """
+    return all(
+        [
+            outer == inner * size
+            for outer, inner, size in zip(strides, strides[1:], shape[1:], strict=False)
+        ]
+    )
 
 
 @cache

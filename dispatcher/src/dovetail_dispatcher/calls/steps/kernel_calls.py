@@ -80,9 +80,9 @@ class KernelCall(Record):
         function = to.bind(self.role, COMPILED_KERNEL.plug(self.function))
         if self.ordered is not None:
             arrays = [each.text(to) for each in self.decisive]
-            tests = " and ".join([f"{each}.flags.c_contiguous" for each in arrays])
+            tests = f"{'.flags.c_contiguous and '.join(arrays)}.flags.c_contiguous"
             if len(arrays) > 1:
-                tests = f"{' == '.join([f'{each}.shape' for each in arrays])} and {tests}"
+                tests = f"{'.shape == '.join(arrays)}.shape and {tests}"
             function = f"({function} if {tests} else {to.bind('in_order', self.ordered)})"
         if self.large is not None:
             function = self.large.text(to, function)
