@@ -7,7 +7,7 @@ one text computes all of them, and its transpose their gradients.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from dovetail_kernel import float32, float64, uint8
 
@@ -15,6 +15,9 @@ from ....kernel_support.dims import check_size
 from ....kernel_support.family import operator, widened
 from ....typing import Array
 from .resampling_taps import ResamplingTaps, Taps, TapsOf, cubic_around, tent
+
+Sizes: TypeAlias = Sequence[int]
+Scale: TypeAlias = float | None
 
 
 class Upsampling(ResamplingTaps):
@@ -24,32 +27,28 @@ class Upsampling(ResamplingTaps):
     """
 
     @operator("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
-    def nearest(self, x: Array, output_size: Sequence[int], *scales: float | None) -> Any:
+    def nearest(self, x: Array, output_size: Sizes, *scales: Scale) -> Any:
         """Return for every place the element before the place in the image given."""
         return self._picked(x, output_size, self.nearest_taps(scales, 0.0))
 
     @operator("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")
-    def nearest_exact(self, x: Array, output_size: Sequence[int], *scales: float | None) -> Any:
+    def nearest_exact(self, x: Array, output_size: Sizes, *scales: Scale) -> Any:
         """Return for every place the element whose middle is nearest."""
         return self._picked(x, output_size, self.nearest_taps(scales, 0.5))
 
     @operator("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
-    def linear(
-        self, x: Array, output_size: Sequence[int], align_corners: bool, *scales: float | None
-    ) -> Any:
+    def linear(self, x: Array, output_size: Sizes, align_corners: bool, *scales: Scale) -> Any:
         """Return what lies on the straight lines between neighbours."""
         return self._smoothed(x, output_size, self.linear_taps(align_corners, scales))
 
     @operator("upsample_bicubic2d")
-    def bicubic(
-        self, x: Array, output_size: Sequence[int], align_corners: bool, *scales: float | None
-    ) -> Any:
+    def bicubic(self, x: Array, output_size: Sizes, align_corners: bool, *scales: Scale) -> Any:
         """Return what lies on the cubics through four neighbours along each dimension."""
         return self._smoothed(x, output_size, self.cubic_taps(align_corners, scales))
 
     @operator("_upsample_bilinear2d_aa")
     def bilinear_antialiased(
-        self, x: Array, output_size: Sequence[int], align_corners: bool, *scales: float | None
+        self, x: Array, output_size: Sizes, align_corners: bool, *scales: Scale
     ) -> Any:
         """Return what `linear` does, over all elements that fall together where the image
         shrinks.
@@ -59,7 +58,7 @@ class Upsampling(ResamplingTaps):
 
     @operator("_upsample_bicubic2d_aa")
     def bicubic_antialiased(
-        self, x: Array, output_size: Sequence[int], align_corners: bool, *scales: float | None
+        self, x: Array, output_size: Sizes, align_corners: bool, *scales: Scale
     ) -> Any:
         """Return what `bicubic` does, over all elements that fall together where the image
         shrinks.
@@ -72,16 +71,9 @@ class Upsampling(ResamplingTaps):
     @operator(
         "upsample_nearest1d_backward", "upsample_nearest2d_backward", "upsample_nearest3d_backward"
     )
-    def nearest_backward(
-        self,
-        grad_output: Array,
-        output_size: Sequence[int],
-        input_size: Sequence[int],
-        *scales: float | None,
-    ) -> Any:
+    def nearest_backward(self, grad: Array, output: Sizes, input: Sizes, *scales: Scale) -> Any:
         """Return the gradient of `nearest`."""
-        taps = self.nearest_taps(scales, 0.0)
-        return self._spread(grad_output, output_size, input_size, taps)
+        return self._spread(grad, output, input, self.nearest_taps(scales, 0.0))
 
     @operator(
         "_upsample_nearest_exact1d_backward",
@@ -89,15 +81,10 @@ class Upsampling(ResamplingTaps):
         "_upsample_nearest_exact3d_backward",
     )
     def nearest_exact_backward(
-        self,
-        grad_output: Array,
-        output_size: Sequence[int],
-        input_size: Sequence[int],
-        *scales: float | None,
+        self, grad: Array, output: Sizes, input: Sizes, *scales: Scale
     ) -> Any:
         """Return the gradient of `nearest_exact`."""
-        taps = self.nearest_taps(scales, 0.5)
-        return self._spread(grad_output, output_size, input_size, taps)
+        return self._spread(grad, output, input, self.nearest_taps(scales, 0.5))
 
     @operator(
         "upsample_linear1d_backward",
@@ -105,68 +92,44 @@ class Upsampling(ResamplingTaps):
         "upsample_trilinear3d_backward",
     )
     def linear_backward(
-        self,
-        grad_output: Array,
-        output_size: Sequence[int],
-        input_size: Sequence[int],
-        align_corners: bool,
-        *scales: float | None,
+        self, grad: Array, output: Sizes, input: Sizes, align_corners: bool, *scales: Scale
     ) -> Any:
         """Return the gradient of `linear`."""
-        return self._spread(
-            grad_output, output_size, input_size, self.linear_taps(align_corners, scales)
-        )
+        return self._spread(grad, output, input, self.linear_taps(align_corners, scales))
 
     @operator("upsample_bicubic2d_backward")
     def bicubic_backward(
-        self,
-        grad_output: Array,
-        output_size: Sequence[int],
-        input_size: Sequence[int],
-        align_corners: bool,
-        *scales: float | None,
+        self, grad: Array, output: Sizes, input: Sizes, align_corners: bool, *scales: Scale
     ) -> Any:
         """Return the gradient of `bicubic`."""
-        return self._spread(
-            grad_output, output_size, input_size, self.cubic_taps(align_corners, scales)
-        )
+        return self._spread(grad, output, input, self.cubic_taps(align_corners, scales))
 
     @operator("_upsample_bilinear2d_aa_backward")
     def bilinear_antialiased_backward(
-        self,
-        grad_output: Array,
-        output_size: Sequence[int],
-        input_size: Sequence[int],
-        align_corners: bool,
-        *scales: float | None,
+        self, grad: Array, output: Sizes, input: Sizes, align_corners: bool, *scales: Scale
     ) -> Any:
         """Return the gradient of `bilinear_antialiased`."""
-        self._refuse_halves(grad_output)
+        self._refuse_halves(grad)
         taps = self.antialiased_taps(align_corners, scales, 1, tent)
-        return self._spread(grad_output, output_size, input_size, taps)
+        return self._spread(grad, output, input, taps)
 
     @operator("_upsample_bicubic2d_aa_backward")
     def bicubic_antialiased_backward(
-        self,
-        grad_output: Array,
-        output_size: Sequence[int],
-        input_size: Sequence[int],
-        align_corners: bool,
-        *scales: float | None,
+        self, grad: Array, output: Sizes, input: Sizes, align_corners: bool, *scales: Scale
     ) -> Any:
         """Return the gradient of `bicubic_antialiased`."""
-        self._refuse_halves(grad_output)
+        self._refuse_halves(grad)
         taps = self.antialiased_taps(align_corners, scales, 2, cubic_around)
-        return self._spread(grad_output, output_size, input_size, taps)
+        return self._spread(grad, output, input, taps)
 
     # -- sums of taps ------------------------------------------------------------------------------
 
-    def _picked(self, x: Array, output_size: Sequence[int], taps: TapsOf) -> Any:
+    def _picked(self, x: Array, output_size: Sizes, taps: TapsOf) -> Any:
         if self.dtypes[x.dtype] is not uint8:
             self.check_float("compute_indices_weights_nearest", x)
         return self._resampled(x, output_size, taps)
 
-    def _smoothed(self, x: Array, output_size: Sequence[int], taps: TapsOf) -> Any:
+    def _smoothed(self, x: Array, output_size: Sizes, taps: TapsOf) -> Any:
         if self.dtypes[x.dtype] is not uint8:
             self.check_float("compute_indices_weights_linear", x)
             return self._resampled(x, output_size, taps)
@@ -176,7 +139,7 @@ class Upsampling(ResamplingTaps):
         zero, most = self.number(0.0, single), self.number(255.0, single)
         return xp.minimum(xp.maximum(rounded, zero), most).astype(x.dtype)
 
-    def _antialiased_image(self, x: Array, output_size: Sequence[int], taps: TapsOf) -> Any:
+    def _antialiased_image(self, x: Array, output_size: Sizes, taps: TapsOf) -> Any:
         self._refuse_halves(x)
         return self._smoothed(x, output_size, taps)
 
@@ -190,7 +153,7 @@ class Upsampling(ResamplingTaps):
             )
 
     @widened
-    def _resampled(self, x: Array, output_size: Sequence[int], taps: TapsOf) -> Any:
+    def _resampled(self, x: Array, output_size: Sizes, taps: TapsOf) -> Any:
         """Return the image with the taps summed along each dimension, the last first."""
         check_upsampled(x.shape, output_size)
         for place in reversed(range(len(output_size))):
@@ -211,9 +174,7 @@ class Upsampling(ResamplingTaps):
         return total
 
     @widened
-    def _spread(
-        self, grad: Array, output_size: Sequence[int], input_size: Sequence[int], taps: TapsOf
-    ) -> Any:
+    def _spread(self, grad: Array, output_size: Sizes, input_size: Sizes, taps: TapsOf) -> Any:
         """Return what every element of the image gets back from the places that took it."""
         self.check_float("upsample_backward", grad)
         check_upsampled_gradient(grad.shape, output_size, input_size)
@@ -245,7 +206,7 @@ class Upsampling(ResamplingTaps):
         return self.native_dtypes[float64 if wide else float32]
 
 
-def check_upsampled(shape: Sequence[int], output_size: Sequence[int]) -> None:
+def check_upsampled(shape: Sequence[int], output_size: Sizes) -> None:
     """Raise an error for images and sizes that are incompatible. Raises RuntimeError for any other
     number of dimensions, nothing in them, or sizes that are not positive, or that no memory holds.
     """
@@ -274,9 +235,7 @@ def check_upsampled(shape: Sequence[int], output_size: Sequence[int]) -> None:
     check_size((*shape[:2], *output_size), 8)
 
 
-def check_upsampled_gradient(
-    shape: Sequence[int], output_size: Sequence[int], input_size: Sequence[int]
-) -> None:
+def check_upsampled_gradient(shape: Sequence[int], output_size: Sizes, input_size: Sizes) -> None:
     """Raise RuntimeError for a gradient without the shape of the result."""
     check_upsampled(input_size, output_size)
     wanted = [*input_size[:2], *output_size]
