@@ -14,24 +14,22 @@ typedef struct {
     npy_uint64 mask; /* of the axes that are reduced */
 } reduced;
 
-/* Take the array of a call, whose shape is known then. Return whether it is one of NumPy's own
- * class. */
+/* Take the array of a call, whose shape is known then. Return whether it is one of single or double
+ * precision. */
 static int
 take_array(PyObject *object, reduced *read)
 {
     read->array = (PyArrayObject *)object;
-    return object != NULL && PyArray_CheckExact(object);
+    read->precision = precision_of(object);
+    return read->precision >= 0;
 }
 
-/* Read the array that was taken, of single or double precision. Return whether it is one. */
+/* Hold the array that was taken, or an aligned copy. Return whether there is one; 0 has an
+ * exception. */
 static int
 read_array(reduced *read)
 {
     PyObject *array = (PyObject *)read->array;
-    read->precision = precision_of(array);
-    if (read->precision < 0) {
-        return 0;
-    }
     read->array = PyArray_ISALIGNED(read->array) ? (PyArrayObject *)Py_NewRef(array)
                                                  : in_c_order(array);
     return read->array != NULL;
@@ -350,7 +348,7 @@ KERNEL(variance)
     double correction = 1;
     reduced read;
     int keeps;
-    if (precision_of(arguments[0]) < 0 || !take_array(arguments[0], &read) ||
+    if (!take_array(arguments[0], &read) ||
         (is_given(arguments[2]) && !read_number(arguments[2], &correction)) ||
         !read_optional_flag(arguments[3], &keeps) || !read_axes(arguments[1], &read)) {
         return NULL;
@@ -381,9 +379,10 @@ KERNEL(sum_to)
 {
     PyObject *shape = arguments[1];
     reduced read;
-    if (shape == NULL || !PyTuple_Check(shape) || !take_array(arguments[0], &read)) {
+    if (shape == NULL || !PyTuple_Check(shape) || plain_array(arguments[0]) == NULL) {
         return NULL;
     }
+    int is_read = take_array(arguments[0], &read);
     int ndim = PyArray_NDIM(read.array), lead = ndim - (int)PyTuple_GET_SIZE(shape);
     npy_intp sizes[NPY_MAXDIMS];
     int fits = lead >= 0, is_same = lead == 0;
@@ -402,7 +401,7 @@ KERNEL(sum_to)
     if (fits && is_same) {
         return Py_NewRef(arguments[0]);
     }
-    if (!fits || PyArray_SIZE(read.array) == 0 || !read_array(&read)) {
+    if (!fits || !is_read || PyArray_SIZE(read.array) == 0 || !read_array(&read)) {
         return NULL;
     }
     PyArrayObject *result = new_array(ndim - lead, sizes, read.precision);
