@@ -130,3 +130,23 @@ def test_channels_that_come_last_are_mixed_as_in_c_order(groups, table):
         for y, x in zip(made, (images, last), strict=True)
     ]
     np.testing.assert_allclose(grads[1], grads[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("channels", (2, 19, 64))
+@pytest.mark.parametrize("how", (((1, 1), (1, 1), (1, 1)), ((2, 1), (2, 0), (1, 2))))
+def test_depthwise_results_of_channels_that_come_last_have_the_bits_of_c_order(
+    how, channels, dtype, table
+):
+    generator = np.random.default_rng(0)
+    images = generator.standard_normal((3, channels, 7, 12)).astype(dtype)
+    last = np.moveaxis(np.ascontiguousarray(np.moveaxis(images, 1, -1)), -1, 1)
+    weight = generator.standard_normal((channels, 1, 3, 2)).astype(dtype)
+    convolve = table.kernels["convolution"].fn
+    made = [convolve(x, weight, None, *how, False, (0, 0), channels) for x in (images, last)]
+    np.testing.assert_array_equal(*made)
+    assert np.moveaxis(made[1], 1, -1).flags.c_contiguous
+    weight[0, 0, 0, 0] = np.inf  # times the zeros beyond an image it is NaN
+    with np.errstate(all="ignore"):
+        made = [convolve(x, weight, None, *how, False, (0, 0), channels) for x in (images, last)]
+    np.testing.assert_allclose(*made, rtol=1e-4, atol=1e-5)

@@ -27,6 +27,7 @@ enum { TILE_ROWS = 4, TILE_VECTORS = 3, WEIGHT_ROWS = 3, WEIGHT_PLACES = 4 };
 enum { TILE_ROWS = 4, TILE_VECTORS = 2, WEIGHT_ROWS = 2, WEIGHT_PLACES = 4 };
 #endif
 enum { LINE_VECTORS = 8 }; /* of a single row */
+enum { APART_WINDOWS = 4 }; /* which share what is read of weights */
 
 /* An axis of a room: place `p` of a phase has element `p * step + phase - padding` of the source,
  * 0 where there is none. Steps of memory are in elements. */
@@ -305,8 +306,27 @@ elements_of_memory(const convolution *of, convolution_part part)
     return rooms + aside + (double)MOST_TERMS * ((double)(rows + TILE_ROWS) + dense);
 }
 
+/* The places of a window that are in the image, along an axis, and where the first place is. */
+typedef struct {
+    ptrdiff_t first, end, start;
+} places;
+
+INLINE places
+places_of(const window *axis, ptrdiff_t number)
+{
+    places made = {0, axis->kernel, number * axis->stride - axis->padding};
+    while (made.first < axis->kernel && made.start + made.first * axis->dilation < 0) {
+        made.first++;
+    }
+    while (made.end > made.first && made.start + (made.end - 1) * axis->dilation >= axis->size) {
+        made.end--;
+    }
+    return made;
+}
+
 #define TEMPLATE "convolution_template.h"
 #include "both_precisions.h"
 
 const convolution_kernels JOIN(convolution, ISA) = {
-    elements_of_memory, {convolve_f32, convolve_f64}, {are_finite_f32, are_finite_f64}};
+    elements_of_memory, {convolve_f32, convolve_f64}, {are_finite_f32, are_finite_f64},
+    {convolve_apart_f32, convolve_apart_f64}};

@@ -30,6 +30,11 @@ typedef struct {
     convolution_room *room;
     convolver *convolve[2];
     int (*are_finite[2])(const void *numbers, ptrdiff_t count);
+    /* Results (images, *numbers, channels) of images (images, *sizes, channels) and finite weights
+     * (places, channels): those of a convolution in as many groups. */
+    void (*convolve_apart[2])(
+        void *results, const void *images, const void *weights, ptrdiff_t count,
+        ptrdiff_t channels, const image_windows *windows);
 } convolution_kernels;
 
 #endif

@@ -472,3 +472,79 @@ OF(are_finite)(const void *numbers, ptrdiff_t count)
     }
     return found == 0;
 }
+
+/* Channels that lie side by side in a number or a vector, of some windows: terms in the order of
+ * `sum_tile`. */
+#define SUM_APART(type, loaded, multiplied)                                                       \
+    {                                                                                             \
+        type sums[APART_WINDOWS];                                                                 \
+        _Pragma("GCC unroll 8") for (int n = 0; n < some; n++)                                    \
+        {                                                                                         \
+            sums[n] = (type){0};                                                                  \
+        }                                                                                         \
+        for (ptrdiff_t i = deep.first; i < deep.end; i++) {                                       \
+            for (ptrdiff_t j = high.first; j < high.end; j++) {                                   \
+                ptrdiff_t line = (deep.start + i * axis[0].dilation) * axis[1].size +             \
+                                 high.start + j * axis[1].dilation;                               \
+                ptrdiff_t at = line * axis[2].size + wide.start;                                  \
+                ptrdiff_t place = (i * axis[1].kernel + j) * axis[2].kernel;                      \
+                for (ptrdiff_t k = wide.first; k < wide.end; k++) {                               \
+                    type factor = loaded(w + (place + k) * channels + c);                         \
+                    const REAL *from = x + (at + k * axis[2].dilation) * channels + c;            \
+                    _Pragma("GCC unroll 8") for (int n = 0; n < some; n++)                        \
+                    {                                                                             \
+                        sums[n] = multiplied(factor, loaded(from + n * step), sums[n]);           \
+                    }                                                                             \
+                }                                                                                 \
+            }                                                                                     \
+        }                                                                                         \
+        _Pragma("GCC unroll 8") for (int n = 0; n < some; n++)                                    \
+        {                                                                                         \
+            memcpy(to + n * channels + c, &sums[n], sizeof sums[n]);                              \
+        }                                                                                         \
+    }
+
+/* The results of some windows of a row, which have the same places. */
+INLINE void
+OF(sum_apart)(
+    int some, REAL *to, const REAL *x, const REAL *w, ptrdiff_t channels, const window *axis,
+    places deep, places high, places wide)
+{
+    ptrdiff_t c = 0, step = axis[2].stride * channels;
+    for (; c + OF(LANES) <= channels; c += OF(LANES))
+        SUM_APART(OF(vector), OF(loaded), OF(multiplied))
+    for (; c < channels; c++)
+        SUM_APART(REAL, *, FMA)
+}
+#undef SUM_APART
+
+static void
+OF(convolve_apart)(
+    void *results, const void *images, const void *weights, ptrdiff_t count, ptrdiff_t channels,
+    const image_windows *windows)
+{
+    const window *axis = windows->axis;
+    const REAL *x = images;
+    REAL *to = results;
+    ptrdiff_t size = axis[0].size * axis[1].size * axis[2].size * channels;
+    for (ptrdiff_t i = 0; i < count; i++, x += size) {
+        for (ptrdiff_t z = 0; z < axis[0].number; z++) {
+            for (ptrdiff_t y = 0; y < axis[1].number; y++) {
+                places deep = places_of(axis, z), high = places_of(axis + 1, y);
+                for (ptrdiff_t n = 0, some; n < axis[2].number; n += some, to += some * channels) {
+                    places wide = places_of(axis + 2, n);
+                    some = axis[2].number - n < APART_WINDOWS ? 1 : APART_WINDOWS;
+                    places last = places_of(axis + 2, n + some - 1);
+                    if (some == 1 || wide.first != last.first || wide.end != last.end) {
+                        some = 1;
+                        OF(sum_apart)(1, to, x, weights, channels, axis, deep, high, wide);
+                    }
+                    else {
+                        OF(sum_apart)(
+                            APART_WINDOWS, to, x, weights, channels, axis, deep, high, wide);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -255,12 +255,62 @@ KERNEL_OF(convolve, part)
     return is_done && !is_left ? Py_NewRef(Py_True) : NULL;
 }
 
+/* convolution_direct.last(results, images, weights, windows, groups) for results and images in C order
+ * whose channels are the last axis, one in each group: return True. */
+static PyObject *
+convolve_apart(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *made = plain_array(arguments[0]), *images = plain_array(arguments[1]);
+    PyArrayObject *weights = plain_array(arguments[2]);
+    image_windows windows;
+    npy_intp shape[3][2 + WINDOW_AXES], channels;
+    int ndim, precision = precision_of(arguments[0]);
+    if (precision < 0 || precision_of(arguments[1]) != precision ||
+        precision_of(arguments[2]) != precision || !read_windows(arguments[3], &windows, &ndim) ||
+        !read_size(arguments[4], &channels) || channels < 1 || PyArray_NDIM(images) < 1) {
+        return NULL;
+    }
+    for (int i = 0; i < ndim; i++) {
+        const window *along = windows.axis + WINDOW_AXES - ndim + i;
+        shape[0][1 + i] = along->number;
+        shape[1][1 + i] = along->size;
+        shape[2][2 + i] = along->kernel;
+    }
+    npy_intp count = shape[0][0] = shape[1][0] = PyArray_DIM(images, 0);
+    shape[0][1 + ndim] = shape[1][1 + ndim] = shape[2][0] = channels;
+    shape[2][1] = 1;
+    for (int i = 0; i < 3; i++) {
+        if (!has_shape(arguments[i], ndim + 2, shape[i]) ||
+            !PyArray_ISCARRAY_RO((PyArrayObject *)arguments[i])) {
+            return NULL;
+        }
+    }
+    const convolution_kernels *kernels = kernels_in_force->convolution;
+    if (!PyArray_ISWRITEABLE(made) || !are_finite(precision, weights)) {
+        return NULL;
+    }
+    npy_intp places = PyArray_SIZE(weights) / channels, item = precision ? 8 : 4;
+    char *room = PyMem_RawMalloc((size_t)(places * channels * item));
+    if (room == NULL) {
+        return PyErr_NoMemory();
+    }
+    kernels_in_force->copies->transpose[precision](
+        room, PyArray_DATA(weights), places, channels, places, channels);
+    RELEASED(
+        PyArray_SIZE(made), kernels->convolve_apart[precision](
+                                PyArray_DATA(made), PyArray_DATA(images), room, count, channels,
+                                &windows));
+    PyMem_RawFree(room);
+    return Py_NewRef(Py_True);
+}
+
 #define ROW(operator, compute, variant, ...)                                                      \
     {operator, "table/windows.c", __LINE__, compute, {__VA_ARGS__}, 0, NULL, variant}
 const kernel_row window_rows[] = {
     ROW("add_patches", add_patches, 0, "images", "patches", "windows"),
     ROW("convolution_direct", convolve, RESULTS, "made", "one", "other", "windows", "groups"),
     ROW("convolution_direct.input", convolve, IMAGES, "made", "one", "other", "windows", "groups"),
+    ROW("convolution_direct.last", convolve_apart, 0, "made", "one", "other", "windows", "groups"),
     ROW("convolution_direct.weight", convolve, WEIGHTS, "made", "one", "other", "windows", "groups"),
     ROW("write_patches", write_patches, 0, "patches", "images", "windows"),
     {NULL},

@@ -33,6 +33,8 @@ class FastConvolutions(Convolutions):
         compiled = self.capabilities.compiled
         results = partial(_write_results, super()._correlated)
         self._write_results = compiled("convolution_direct", results)
+        apart = partial(_write_last, super()._correlated)
+        self._write_apart = compiled("convolution_direct.last", apart)
         images = partial(_write_results, super()._spread)
         self._write_images = compiled("convolution_direct.input", images)
         weights = partial(_add_weights, super()._weighed)
@@ -61,6 +63,11 @@ class FastConvolutions(Convolutions):
         if _are_patches(windows):
             matrices = self._matrices_of_weight(weight, groups)
             return self._mixed(x, matrices).reshape(len(x), rows, *counts)
+        if weight.shape[:2] == (groups, 1) and (last := _channels_last(x)) is not None:
+            made = numpy.empty((len(x), *counts, rows), x.dtype)
+            weight = numpy.ascontiguousarray(weight)
+            self._by_images(self._write_apart, made, last, weight, windows, groups)
+            return np.moveaxis(made, -1, 1)
         made = numpy.empty((len(x), rows, *counts), x.dtype)
         self._by_images(self._write_results, made, x, weight, windows, groups)
         return made
@@ -78,8 +85,8 @@ class FastConvolutions(Convolutions):
         """Return the products of the matrix of each group and the channels of images: one product
         for all images whose channels come last in memory, where the result has its own last.
         """
-        last = np.moveaxis(x, 1, -1)
-        if len(matrices) > 1 or x.flags.c_contiguous or not last.flags.c_contiguous:
+        last = _channels_last(x)
+        if last is None or len(matrices) > 1:
             return self.xp.matmul(matrices, self._matrices_of_channels(x, len(matrices)))
         made = self.xp.matmul(last.reshape(-1, last.shape[-1]), matrices[0].T)
         return np.moveaxis(made.reshape(*last.shape[:-1], -1), -1, 1)
@@ -138,6 +145,25 @@ def _are_patches(windows: Sequence[Window]) -> bool:
             for each in windows
         ]
     )
+
+
+def _channels_last(x: np.ndarray) -> np.ndarray | None:
+    """Return a view in C order whose last axis are the channels; None if `x` is in C order."""
+    last = np.moveaxis(x, 1, -1)
+    return last if last.flags.c_contiguous and not x.flags.c_contiguous else None
+
+
+def _write_last(
+    compute: Callable[..., Any],
+    made: np.ndarray,
+    one: np.ndarray,
+    weight: np.ndarray,
+    windows: Sequence[Window],
+    groups: int,
+) -> None:
+    """Write results whose channels come last, as do those of the images."""
+    images, results = np.moveaxis(one, -1, 1), np.moveaxis(made, -1, 1)
+    _write_results(compute, results, images, weight, windows, groups)
 
 
 def _write_results(
