@@ -347,7 +347,7 @@ KERNEL(flip)
     npy_intp item = PyArray_ITEMSIZE(x);
     PyObject *made = NULL;
     if (turned != NULL && (item == 4 || item == 8) && strides[ndim - 1] == -item &&
-        PyArray_ISALIGNED(turned) && !PyDataType_REFCHK(dtype)) {
+        PyArray_IS_C_CONTIGUOUS(x) && PyArray_ISALIGNED(turned) && !PyDataType_REFCHK(dtype)) {
         made = (PyObject *)new_of_dtype(dtype, ndim, PyArray_DIMS(x));
         if (made != NULL) {
             RELEASED(
@@ -355,7 +355,7 @@ KERNEL(flip)
         }
     }
     else if (turned != NULL) {
-        made = PyArray_NewCopy(turned, NPY_CORDER);
+        made = (PyObject *)laid_like(turned, x);
     }
     Py_XDECREF(turned);
     return made;

@@ -137,6 +137,18 @@ new_in_order(int ndim, const npy_intp *dims, const int *order, PyArray_Descr *dt
         &PyArray_Type, dtype, ndim, dims, strides, NULL, 0, NULL);
 }
 
+PyArrayObject *
+laid_like(PyArrayObject *array, PyArrayObject *model)
+{
+    npy_intp dims[NPY_MAXDIMS];
+    int order[NPY_MAXDIMS], ndim = order_operands(&model, 1, dims, order);
+    PyArrayObject *made = new_in_order(ndim, dims, order, PyArray_DESCR(array));
+    if (made != NULL && PyArray_CopyInto(made, array) < 0) {
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
 /* A view whose axis i is the axis order[i] of an array with axes of one element before its own. */
 static PyObject *
 view_in_order(PyArrayObject *array, int ndim, const int *order)

@@ -29,6 +29,10 @@ typedef struct {
  * shapes that do not fit: the reference says so. */
 PyObject *compute_rows(const row_call *call);
 
+/* Return a copy of an array in the order of memory that an elementwise result of `model` has, an
+ * array of its shape. NULL with an exception. */
+PyArrayObject *laid_like(PyArrayObject *array, PyArrayObject *model);
+
 /* Write elements of half precision to a room of at least `count` in single precision, and return
  * their step there, in bytes: 0 if `step` is, where the room has one. */
 npy_intp widen_elements(

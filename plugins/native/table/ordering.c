@@ -1,6 +1,7 @@
 /* Elements in their order: sorted, the greatest, of a rank, the most frequent and distinct. Equal
  * elements keep their order, and NaN is the greatest number. */
 #include "indexed.h"
+#include "layouts.h"
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -130,12 +131,14 @@ find_first(const ordered_rows *rows, npy_intp k, char *values, int64_t *indices)
     }
 }
 
-/* An array whose last axis is moved back, in C order. Takes the reference. */
+/* An array whose last axis is moved back, in the order of memory of `model`, else in C order. Takes
+ * the reference. */
 static PyArrayObject *
-moved_back(PyArrayObject *array, int axis)
+moved_back(PyArrayObject *array, int axis, PyArrayObject *model)
 {
     int last = array == NULL ? axis : PyArray_NDIM(array) - 1;
-    if (axis == last) {
+    int is_c = model == NULL || PyArray_IS_C_CONTIGUOUS(model);
+    if (array == NULL || (axis == last && is_c)) {
         return array;
     }
     npy_intp order[NPY_MAXDIMS];
@@ -144,15 +147,19 @@ moved_back(PyArrayObject *array, int axis)
     }
     PyArray_Dims permuted = {order, last + 1};
     PyObject *view = PyArray_Transpose(array, &permuted);
-    PyArrayObject *made = view == NULL ? NULL : in_c_order(view);
+    PyArrayObject *made = view == NULL ? NULL
+                          : is_c       ? in_c_order(view)
+                                       : laid_like((PyArrayObject *)view, model);
     Py_XDECREF(view);
     Py_DECREF(array);
     return made;
 }
 
-/* The first `k` of the order along an axis, and their indices. */
+/* The first `k` of the order along an axis, and their indices, in the order of memory of `model`,
+ * else in C order. */
 static PyObject *
-first_along(PyObject *object, int axis, npy_intp k, int greatest_first)
+first_along(
+    PyObject *object, int axis, npy_intp k, int greatest_first, PyArrayObject *model)
 {
     ordered_rows rows = {0};
     if (!open_rows(&rows, object, &axis, greatest_first)) {
@@ -171,20 +178,20 @@ first_along(PyObject *object, int axis, npy_intp k, int greatest_first)
     }
     close_rows(&rows);
     results made = {0};
-    add_result(&made, moved_back(values, axis));
-    add_result(&made, moved_back(indices, axis));
+    add_result(&made, moved_back(values, axis, model));
+    add_result(&made, moved_back(indices, axis, model));
     return tuple_of(&made);
 }
 
 KERNEL(sort)
 {
     int axis, greatest_first;
-    return has_order_along(arguments[0], arguments[1], &axis) &&
-                   read_optional_flag(arguments[2], &greatest_first)
-               ? first_along(
-                     arguments[0], axis, PyArray_DIM((PyArrayObject *)arguments[0], axis),
-                     greatest_first)
-               : NULL;
+    if (!has_order_along(arguments[0], arguments[1], &axis) ||
+        !read_optional_flag(arguments[2], &greatest_first)) {
+        return NULL;
+    }
+    PyArrayObject *x = (PyArrayObject *)arguments[0];
+    return first_along(arguments[0], axis, PyArray_DIM(x, axis), greatest_first, x);
 }
 
 KERNEL(sort_stable)
@@ -201,7 +208,7 @@ KERNEL(topk)
                    read_int(arguments[1], &k) && k >= 1 &&
                    k <= PyArray_DIM((PyArrayObject *)arguments[0], axis) &&
                    (arguments[3] == NULL || read_flag(arguments[3], &greatest_first))
-               ? first_along(arguments[0], axis, k, greatest_first)
+               ? first_along(arguments[0], axis, k, greatest_first, NULL)
                : NULL;
 }
 

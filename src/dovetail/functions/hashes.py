@@ -78,5 +78,5 @@ def hash_tensor(
         folded = aten.bitwise_xor(bits[..., :half], bits[..., half : 2 * half])
         bits = aten.cat([folded, bits[..., 2 * half :]], -1)
     shape = kept if keepdim else [kept[d] for d in stays]
-    result: Tensor = bits.reshape(shape).view(uint64)
+    result: Tensor = bits.reshape(shape).contiguous().view(uint64)
     return result

@@ -14,6 +14,7 @@ from ..typing import Array, Namespace
 from .capabilities import Capabilities
 from .geometry.broadcasting import Geometry, elementwise_layout
 from .geometry.memory_layout import channels_last_order, has_channels_last, has_order, inverse
+from .result_orders import RESULT_ORDERS, GeometryOf, Order
 from .table import Function
 
 
@@ -45,7 +46,7 @@ class ResultFormat(NamedTuple):
     when: Callable[..., bool] | None = None
 
     def gives_channels_last(
-        self, geometry: Callable[[Any], Geometry], own: Mapping[Any, object], args: Sequence[Any]
+        self, geometry: GeometryOf, own: Mapping[Any, object], args: Sequence[Any]
     ) -> bool:
         """Return whether results for `args` are in channels_last.
 
@@ -75,6 +76,24 @@ class ResultFormat(NamedTuple):
         if not any([is_last(args[place]) for place in self.follows]):
             return False
         return self.when is None or self.when(own[args[0].dtype], *args)
+
+    def orders(
+        self,
+        geometry: GeometryOf,
+        own: Mapping[Any, object],
+        made: Sequence[Any],
+        args: Sequence[Any],
+    ) -> Sequence[Order | None]:
+        """Return the order in memory of each result; None for one that stays as it is."""
+        last = self.gives_channels_last(geometry, own, args)
+        return [
+            None
+            if each is None or place >= self.results
+            else channels_last_order(each.ndim)
+            if last
+            else range(each.ndim)
+            for place, each in enumerate(made)
+        ]
 
 
 def _convolves_in_format(
@@ -168,35 +187,49 @@ RESULT_FORMATS: Final[Mapping[str, ResultFormat]] = {
 """The rule of each operator whose results are not always in C order, observed of PyTorch 2.13."""
 
 
+def orders_of_results(
+    name: str, geometry: GeometryOf, own: Mapping[Any, object]
+) -> Callable[[Any, Sequence[Any], Mapping[str, Any]], Sequence[Order | None]] | None:
+    """Return the function that returns the order in memory of each result of an operator, by its
+    results and arguments: None for a result that stays as it is. None if the operator has no rule.
+    """
+    rule = RESULT_FORMATS.get(name)
+    if rule is not None:
+        return lambda made, args, kwargs: rule.orders(geometry, own, made, args)
+    order_rule = RESULT_ORDERS.get(name)
+    if order_rule is None:
+        return None
+    return lambda made, args, kwargs: order_rule(geometry, made, *args, **kwargs)
+
+
 def in_result_format(
     name: str, kernel: Function, xp: Namespace, capabilities: Capabilities
 ) -> Function:
     """Return an array kernel whose results are in the memory format that the rule of its operator
     says; any other kernel as it is.
     """
-    rule = RESULT_FORMATS.get(name)
-    if rule is None:
-        return kernel
 
     def geometry(array: Any) -> Geometry:
         return array.shape, capabilities.strides(array)
 
-    def laid(array: Any, is_last: bool) -> Any:
-        if array is None:
-            return None
-        order = channels_last_order(array.ndim) if is_last else range(array.ndim)
+    orders = orders_of_results(name, geometry, capabilities.dtypes)
+    if orders is None:
+        return kernel
+
+    def laid(array: Any, order: Order | None) -> Any:
+        if order is None or getattr(array, "strides", None) is None:
+            return array
         return _laid_out(array, order, xp, capabilities)
 
     @wraps(kernel)
     def compute(*args: Any, **kwargs: Any) -> Any:
         made = kernel(*args, **kwargs)
-        is_last = rule.gives_channels_last(geometry, capabilities.dtypes, args)
         if not isinstance(made, tuple):
-            return laid(made, is_last)
-        first, others = made[: rule.results], made[rule.results :]
-        return *[laid(each, is_last) for each in first], *others
+            return laid(made, orders((made,), args, kwargs)[0])
+        return (*map(laid, made, orders(made, args, kwargs)),)
 
-    if rule.when is None:
+    rule = RESULT_FORMATS.get(name)
+    if rule is not None and rule.when is None:
         masks = sum([1 << place for place in rule.follows]), sum([1 << n for n in rule.ndims])
         details = (*masks, rule.results, rule.in_c_order)
         setattr(compute, "result_format", details)  # noqa: B010  (as in family.py)
@@ -265,7 +298,8 @@ def laid_in_order(
     """Return the elementwise result that was made of `arrays`, or a copy, in the order in memory of
     `elementwise_layout`.
     """
-    if made.ndim < 2 or _agree(arrays, capabilities):
+    known = made.ndim > 1 and getattr(made, "strides", None) is not None
+    if not known or all([capabilities.is_contiguous(each) for each in arrays]):
         return made
     return _with_order(made, _order_of(arrays, capabilities)[1], xp, capabilities)
 

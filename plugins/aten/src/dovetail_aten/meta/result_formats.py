@@ -6,27 +6,25 @@ from functools import wraps
 from typing import Any
 
 from ..kernel_support.geometry.broadcasting import Geometry
-from ..kernel_support.geometry.memory_layout import channels_last_order, strides_in_order
-from ..kernel_support.result_formats import RESULT_FORMATS
+from ..kernel_support.geometry.memory_layout import strides_in_order
+from ..kernel_support.result_formats import orders_of_results
+from ..kernel_support.result_orders import Order
 from .meta_array import MetaArray
 from .table import OWN_DTYPES, Rule
 
 
 def in_result_format(operator: str, rule: Rule) -> Rule:
     """Return a rule whose results are in the memory format that the operator gives them."""
-    result_format = RESULT_FORMATS.get(operator)
-    if result_format is None:
+    orders = orders_of_results(operator, _geometry, OWN_DTYPES)
+    if orders is None:
         return rule
 
     @wraps(rule)
     def apply(*args: Any, **options: Any) -> Any:
         made = rule(*args, **options)
-        if not result_format.gives_channels_last(_geometry, OWN_DTYPES, args):
-            return made
         if isinstance(made, MetaArray):
-            return _channels_last(made)
-        count = result_format.results
-        return *map(_channels_last, made[:count]), *made[count:]
+            return _laid(made, orders((made,), args, options)[0])
+        return (*map(_laid, made, orders(made, args, options)),)
 
     return apply
 
@@ -35,8 +33,7 @@ def _geometry(array: MetaArray) -> Geometry:
     return array.shape, array.element_strides
 
 
-def _channels_last(array: MetaArray | None) -> MetaArray | None:
-    if array is None:
-        return None
-    strides = strides_in_order(array.shape, channels_last_order(array.ndim))
-    return MetaArray(array.shape, array.dtype, strides)
+def _laid(array: Any, order: Order | None) -> Any:
+    if order is None:
+        return array
+    return MetaArray(array.shape, array.dtype, strides_in_order(array.shape, order))

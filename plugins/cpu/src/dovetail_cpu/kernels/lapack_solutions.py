@@ -21,8 +21,7 @@ from dovetail_aten.families import (
     failure,
     refuse_dtypes,
 )
-from dovetail_aten.kernel_support import Capabilities, KernelTable, operator
-from dovetail_aten.typing import Namespace
+from dovetail_aten.kernel_support import operator
 
 from ..functions.products import matmul
 from .matrices import FastMatrices, are_rows, exchanged_rows
@@ -35,12 +34,6 @@ _TABLE: Final = 65 * 64
 
 class LapackSolutions(FastMatrices):
     """Solutions by Cholesky and LU factors, and products of Householder reflections."""
-
-    def __init__(
-        self, xp: Namespace, capabilities: Capabilities, table: KernelTable | None = None
-    ) -> None:
-        super().__init__(xp, capabilities, table)
-        self._contiguous = capabilities.contiguous
 
     def _of_batch(self, batch: Sequence[int], x: np.ndarray, ahead: int) -> Any:
         """Return matrices, or rows for them, with the dimensions of a batch in front."""
@@ -55,7 +48,7 @@ class LapackSolutions(FastMatrices):
         right: np.ndarray,
         *others: tuple[Any, int],
     ) -> Any:
-        """Return the solutions of systems with the sides `right`, in C order.
+        """Return the solutions of systems with the sides `right`.
 
         The others are given with the number of dimensions that are theirs beside the batch.
         """
@@ -63,7 +56,7 @@ class LapackSolutions(FastMatrices):
             return numpy.zeros((*batch, *right.shape[-2:]), right.dtype)
         given = [self._of_batch(batch, each, each.ndim - own) for each, own in others]
         sides = self._of_batch(batch, right, right.ndim - 2)
-        return self._contiguous(self._one_by_one(solve, batch, sides, *given)[0])
+        return self._one_by_one(solve, batch, sides, *given)[0]
 
     @operator("linalg_lu_solve")
     def lu_solve(
@@ -150,7 +143,7 @@ class LapackSolutions(FastMatrices):
         def product(one: object, factors: np.ndarray) -> tuple[Any]:
             return (orgqr(one, factors, lwork=room)[0],)
 
-        return self._contiguous(self._one_by_one(product, batch, x, tau)[0])
+        return self._one_by_one(product, batch, x, tau)[0]
 
     @operator("ormqr")
     def ormqr(
@@ -174,5 +167,4 @@ class LapackSolutions(FastMatrices):
         def product(one: object, factors: np.ndarray, given: object) -> tuple[Any]:
             return (ormqr(side, trans, one, factors, given, room)[0],)
 
-        made = self._one_by_one(product, x.shape[:-2], x[..., :count], tau, other)[0]
-        return self._contiguous(made)
+        return self._one_by_one(product, x.shape[:-2], x[..., :count], tau, other)[0]

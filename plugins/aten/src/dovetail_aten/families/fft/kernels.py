@@ -7,6 +7,8 @@ from typing import Any
 
 from ...kernel_support.dims import wrap_dims
 from ...kernel_support.family import Family, operator
+from ...kernel_support.geometry.memory_layout import inverse
+from ...kernel_support.result_orders import fourier_order
 from ...typing import Array
 
 _FORWARD = ("backward", "ortho", "forward")
@@ -25,11 +27,13 @@ class Fourier(Family):
     def fft_c2c(self, x: Any, dim: Sequence[int], normalization: int, forward: bool) -> Any:
         """Return the transform of complex numbers along `dim`, or the inverse."""
         self._check_complex(x)
-        axes = wrap_dims(tuple(dim), x.ndim) if len(dim) else ()
+        axes = tuple(wrap_dims(tuple(dim), x.ndim)) if len(dim) else ()
         if not axes:
             return self.capabilities.clone(x)
         norm = _scale(_FORWARD if forward else _INVERSE, normalization)
-        return self._transformed("fft" if forward else "ifft", "_fft_c2c", x, axes, norm)
+        turned, back = self._in_order(x, axes, False)
+        name = "fft" if forward else "ifft"
+        return self._transformed(name, "_fft_c2c", turned, len(axes), norm).transpose(back)
 
     @operator("_fft_r2c")
     def fft_r2c(self, x: Any, dim: Sequence[int], normalization: int, onesided: bool) -> Any:
@@ -46,10 +50,12 @@ class Fourier(Family):
                 f"Unsupported dtype {self.dtypes[x.dtype].scalar_name}. Convert it to float32."
             )
         axes, norm = some_axes(dim, x.ndim), _scale(_FORWARD, normalization)
-        if onesided or len(axes) > 1:
-            return self._transformed("rfft" if onesided else "fft", "_fft_r2c", x, axes, norm)
-        half = self._transformed("rfft", "_fft_r2c", x, axes, norm)
-        return self._mirrored(half, axes[0], x.shape[axes[0]])
+        turned, back = self._in_order(x, axes, True)
+        name = "rfft" if onesided or len(axes) == 1 else "fft"
+        made = self._transformed(name, "_fft_r2c", turned, len(axes), norm)
+        if not onesided and len(axes) == 1:
+            made = self._mirrored(made, x.ndim - 1, x.shape[axes[0]])
+        return made.transpose(back)
 
     @operator("_fft_c2r")
     def fft_c2r(self, x: Any, dim: Sequence[int], normalization: int, last_dim_size: int) -> Any:
@@ -58,21 +64,27 @@ class Fourier(Family):
         """
         self._check_complex(x)
         axes = some_axes(dim, x.ndim)
-        sizes = (*[x.shape[axis] for axis in axes[:-1]], last_dim_size)
-        transform = self.scipy("fft.irfftn", "_fft_c2r")
-        return self.ordered(transform(x, s=sizes, axes=axes, norm=_scale(_INVERSE, normalization)))
+        turned, back = self._in_order(x, axes, True)
+        places = tuple(range(x.ndim - len(axes), x.ndim))
+        sizes = (*[turned.shape[place] for place in places[:-1]], last_dim_size)
+        transform, norm = self.scipy("fft.irfftn", "_fft_c2r"), _scale(_INVERSE, normalization)
+        return transform(turned, s=sizes, axes=places, norm=norm).transpose(back)
 
-    def _transformed(
-        self, name: str, operator: str, x: Array, axes: Sequence[int], norm: str
-    ) -> Any:
-        """Return a transform by the function for one axis, which is called in less time, or by that
-        for several.
+    def _in_order(self, x: Any, axes: tuple[int, ...], is_half: bool) -> tuple[Any, Sequence[int]]:
+        """Return `x` with its dimensions as they lie in the memory of the result, transformed ones
+        last, and the order that turns the result back.
         """
-        if len(axes) == 1:
-            made = self.scipy(f"fft.{name}", operator)(x, axis=axes[0], norm=norm)
-        else:
-            made = self.scipy(f"fft.{name}n", operator)(x, axes=axes, norm=norm)
-        return self.ordered(made)
+        order = fourier_order((x.shape, self.capabilities.strides(x)), axes, is_half)
+        return x.transpose(order), inverse(order)
+
+    def _transformed(self, name: str, operator: str, x: Array, count: int, norm: str) -> Any:
+        """Return a transform along the last axes, by the function for one axis, which is called in
+        less time, or by that for several.
+        """
+        if count == 1:
+            return self.scipy(f"fft.{name}", operator)(x, axis=x.ndim - 1, norm=norm)
+        axes = tuple(range(x.ndim - count, x.ndim))
+        return self.scipy(f"fft.{name}n", operator)(x, axes=axes, norm=norm)
 
     def _with_negative(self, half: Any, axis: int, size: int) -> Any:
         """Return all `size` frequencies of real numbers along `axis`, of the nonnegative ones: the

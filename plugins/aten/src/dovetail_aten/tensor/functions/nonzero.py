@@ -16,6 +16,7 @@ from dovetail_kernel import int64
 from ..._generated import functions as aten
 from ...calling.signatures import shown_plainly
 from ...typing import Tensor
+from ..data.from_data import tensor
 
 
 @shown_plainly()
@@ -95,9 +96,8 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Any, ...
             raise ValueError(
                 f"'shape' cannot have negative values, but got {sizes}. Give sizes of 0 or more."
             )
-    rest = aten.to(indices, int64)
-    strides = [max(prod(sizes[dim + 1 :]), 1) for dim in range(len(sizes))]
-    pairs = zip(strides, sizes, strict=True)
-    return tuple(
-        [aten.remainder(aten.floor_divide(rest, stride), max(size, 1)) for stride, size in pairs]
-    )
+    options: Any = {"dtype": int64, "device": indices.device}
+    strides = tensor([max(prod(sizes[dim + 1 :]), 1) for dim in range(len(sizes))], **options)
+    limits = tensor([max(size, 1) for size in sizes], **options)
+    rest = aten.unsqueeze(aten.to(indices, int64), -1)
+    return tuple(aten.unbind(aten.remainder(aten.floor_divide(rest, strides), limits), -1))

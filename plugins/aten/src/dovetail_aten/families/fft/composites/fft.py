@@ -75,7 +75,9 @@ def fft_ihfftn(self: Tensor, s: object = None, dim: object = None, norm: str | N
     """
     _check_real(self, "ihfftn expects a real-valued input tensor, but got ")
     x, dims = _some("ihfftn", *_box(self, s, dim))
-    return F.conj(F._fft_r2c(x, dims, _normalization(norm, False), True))
+    scale = _normalization(norm, False)
+    half = F.conj(F._fft_r2c(x, dims[-1:], scale, True))
+    return F._fft_c2c(half, dims[:-1], scale, False) if dims[1:] else half
 
 
 def fft_irfftn(self: Any, s: object = None, dim: object = None, norm: str | None = None) -> Any:
@@ -146,7 +148,9 @@ def _complex(x: Tensor, dims: Sequence[int], normalization: int, forward: bool) 
     if x.dtype.is_complex or not dims:
         x = x if x.dtype.is_complex else F.to(x, dtype=x.dtype.to_complex())
         return F._fft_c2c(x, dims, normalization, forward)
-    made = F._fft_r2c(x, dims, normalization, False)
+    # The order in memory of the dimensions is that of complex numbers.
+    ordered = sorted(dims, key=lambda dim: -x.stride(dim)) if len(dims) > 1 else dims
+    made = F._fft_r2c(x, ordered, normalization, False)
     return made if forward else F.conj(made)
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_kernel import warn_user_once
+from dovetail_kernel import contiguous_format, warn_user_once
 
 from ....typing import Tensor
 from ..kernels.factor_checks import check_lu_solve, check_ormqr, check_reflections
@@ -77,16 +77,22 @@ def linalg_lu_solve(
         return F.linalg_solve_triangular(upper, made, **second)
     if left:
         made = F.linalg_solve_triangular(upper, B, **second)
-        return F.matmul(permutation, F.linalg_solve_triangular(lower, made, **first))
+        made = F.matmul(permutation, F.linalg_solve_triangular(lower, made, **first))
+        return _by_columns(made)
     if adjoint:
         made = F.linalg_solve_triangular(lower, F.matmul(B, permutation), **first)
-        return F.linalg_solve_triangular(upper, made, **second)
+        return F.contiguous(F.linalg_solve_triangular(upper, made, **second))
     made = F.linalg_solve_triangular(upper, B, **second)
     return F.matmul(F.linalg_solve_triangular(lower, made, **first), _turned(permutation))
 
 
 def _turned(x: Tensor) -> Any:
     return F.transpose(x, -2, -1)
+
+
+def _by_columns(x: Tensor) -> Any:
+    """Return matrices that lie in memory column by column, as LAPACK's do."""
+    return _turned(F.contiguous(_turned(x)))
 
 
 def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Any:
@@ -117,7 +123,8 @@ def triangular_solve(
     made = F.linalg_solve_triangular(
         matrix, self, upper=upper is not transpose, unitriangular=unitriangular
     )
-    return made, F.clone(A if A.shape[:-2] == batch else F.expand(A, (*batch, *A.shape[-2:])))
+    turned = F.expand(_turned(A), (*batch, *A.shape[-2:]))
+    return made, _turned(F.clone(turned, memory_format=contiguous_format))
 
 
 # -- QR --------------------------------------------------------------------------------------------
@@ -166,7 +173,7 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Any:
         return F.add(F.add(ones, nothing), F.sum(tau))
     vectors, turned = _reflections(input, tau)
     kept = turned if rows == columns else F.narrow(turned, -1, 0, columns)
-    return F.sub(ones, F.matmul(vectors, kept))
+    return _by_columns(F.sub(ones, F.matmul(vectors, kept)))
 
 
 orgqr = F.linalg_householder_product
@@ -185,8 +192,8 @@ def ormqr(
     if transpose:
         first, second = _adjoint(second), _adjoint(first)
     if left:
-        return F.sub(input3, F.matmul(first, F.matmul(second, input3)))
-    return F.sub(input3, F.matmul(F.matmul(input3, first), second))
+        return _by_columns(F.sub(input3, F.matmul(first, F.matmul(second, input3))))
+    return _by_columns(F.sub(input3, F.matmul(F.matmul(input3, first), second)))
 
 
 def _warn_of_old(name: str, instead: str, translation: str) -> None:

@@ -46,7 +46,7 @@ class Factorizations(Matrices):
         info = self._with_first_nan(factor, info)
         if check_errors:
             self._check_infos("linalg.cholesky_ex", "cholesky", info)
-        return self.capabilities.contiguous(self._adjoint(factor) if upper else factor), info
+        return self._adjoint(factor) if upper else factor, info
 
     def _with_first_nan(self, factor: Array, info: Array) -> Any:
         """Return `info` with the step of the first NaN on the diagonal of a factor, which LAPACK of
@@ -93,7 +93,7 @@ class Factorizations(Matrices):
         info = info.astype(single, copy=False)
         if check_errors:
             self._check_infos("torch.linalg.lu_factor_ex", "lu", info)
-        return self.capabilities.contiguous(factor), pivots, info
+        return factor, pivots, info
 
     @operator("lu_unpack")
     @fitted
@@ -189,8 +189,7 @@ class Factorizations(Matrices):
             check_ldl_pivots(steps.__array__().tolist())
             return (solve(factors, steps, right, lower=1)[0],)
 
-        made = self._one_by_one(solution, batch, *operands)[0]
-        return self.capabilities.contiguous(made)
+        return self._one_by_one(solution, batch, *operands)[0]
 
     @operator("linalg_qr")
     def qr(self, x: Array, mode: str = "reduced") -> tuple[Any, Any]:
@@ -215,7 +214,7 @@ class Factorizations(Matrices):
             )
         refuse_dtypes("geqrf_cpu", self._dtype(x))
         reflections, factors = self.xp.linalg.qr(x, mode="raw")
-        return self.capabilities.contiguous(reflections.swapaxes(-2, -1)), factors
+        return reflections.swapaxes(-2, -1), factors
 
 
 def check_qr_mode(mode: str) -> None:

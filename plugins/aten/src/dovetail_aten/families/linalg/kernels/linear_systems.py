@@ -73,7 +73,7 @@ class LinearSystems(Matrices):
             made = self._or_nan(info, self.xp.linalg.solve(regular, sides))
         if check_errors:
             self._check_infos("torch.linalg.solve_ex", "solve", info)
-        made = made if left else self.capabilities.contiguous(made.swapaxes(-2, -1))
+        made = made if left else made.swapaxes(-2, -1)
         return made[..., 0] if is_vector else made, info
 
     def _zero_pivots(self, x: Array) -> Any:
@@ -117,7 +117,7 @@ class LinearSystems(Matrices):
         def solve(one: Array, side: Array) -> tuple[Any]:
             return (trsm(1.0, one, side, **options),)
 
-        return self.capabilities.contiguous(self._one_by_one(solve, batch, matrix, right)[0])
+        return self._one_by_one(solve, batch, matrix, right)[0]
 
     @operator("linalg_det")
     def det(self, x: Array) -> Any:
@@ -156,7 +156,11 @@ class LinearSystems(Matrices):
         rank, inverted = self._rank_and_inverses(values, rows, columns, limit)
         made = self._adjoint(vh) @ (inverted[..., None] * (self._adjoint(u) @ right))
         made = self.capabilities.expand(made, (*batch, *made.shape[-2:]))
-        made = self.capabilities.contiguous(made)
+        if rows > columns:  # PyTorch's lie in memory of the size of `b`
+            gap = xp.zeros((*made.shape[:-2], rows - columns, made.shape[-1]), dtype=made.dtype)
+            made = xp.concatenate((made, gap), axis=-2)
+        made = self.capabilities.contiguous(made.swapaxes(-2, -1))[..., :columns]
+        made = made.swapaxes(-2, -1)
         residuals = xp.zeros((0,), dtype=values.dtype)
         chosen = driver or "gelsy"
         if rows > columns and (
@@ -170,7 +174,7 @@ class LinearSystems(Matrices):
             made[..., 0] if is_vector else made,
             residuals,
             no_rank if driver == "gels" else rank,
-            values if with_values else xp.zeros((0,), dtype=values.dtype),
+            self.ordered(values) if with_values else xp.zeros((0,), dtype=values.dtype),
         )
 
     def _rank_and_inverses(
@@ -187,7 +191,7 @@ class LinearSystems(Matrices):
         counts = values > least
         one, zero = self.numbers.like(values, 1), self.numbers.like(values, 0)
         inverted = xp.where(counts, one / xp.where(counts, values, one), zero)
-        return xp.sum(counts, axis=-1, dtype=whole), inverted
+        return self.ordered(xp.sum(counts, axis=-1, dtype=whole)), inverted
 
     @operator("linalg_cross")
     def cross(self, x: Any, other: Any, *, dim: int = -1) -> Any:
