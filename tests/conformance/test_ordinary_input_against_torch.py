@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -233,6 +234,18 @@ def _(t: Any) -> Any:
         for reduce in ("amax", "amin", "max", "min", "sum", "mean", "prod")
     ]
     return plain(results)
+
+
+@PROGRAMS("gradients of segments with NaN")
+def _(t: Any) -> Any:
+    x = t.tensor([[1.0, nan, nan, 0.0, 2.0, nan, 3.0], [nan, 0.0, 2.0, 2.0, nan, nan, nan]])
+    found = []
+    for reduce in ("amax", "amin", "prod", "sum", "mean"):
+        leaf = x.clone().requires_grad_()
+        made = t.segment_reduce(leaf, reduce, lengths=t.tensor([[3, 2, 2]] * 2), axis=1)
+        made.sum().backward()
+        found += [made.detach(), leaf.grad]
+    return plain(found)
 
 
 @PROGRAMS("Python's types for dtypes, and numbers of tensors")

@@ -217,7 +217,7 @@ def in_result_format(
         return kernel
 
     def laid(array: Any, order: Order | None) -> Any:
-        if order is None or getattr(array, "strides", None) is None:
+        if order is None or array.ndim < 2 or getattr(array, "strides", None) is None:
             return array
         return _laid_out(array, order, xp, capabilities)
 
@@ -225,7 +225,7 @@ def in_result_format(
     def compute(*args: Any, **kwargs: Any) -> Any:
         made = kernel(*args, **kwargs)
         if not isinstance(made, tuple):
-            return laid(made, orders((made,), args, kwargs)[0])
+            return made if made.ndim < 2 else laid(made, orders((made,), args, kwargs)[0])
         return (*map(laid, made, orders(made, args, kwargs)),)
 
     rule = RESULT_FORMATS.get(name)

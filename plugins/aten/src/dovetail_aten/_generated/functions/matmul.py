@@ -10,6 +10,8 @@ from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
 from dovetail_aten.calling.overloads import Overloads
 def mm_out(input, mat2, *, out): return complete(mm_out, "aten::mm.out")(input, mat2, out=out)
 def mm(input=MISSING, mat2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(mm, "aten::mm", "mm_out")(input, mat2, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def _int_mm_out(input, mat2, *, out): return complete(_int_mm_out, "aten::_int_mm.out")(input, mat2, out=out)
+def _int_mm(input, mat2, *, out=None): return complete(_int_mm, "aten::_int_mm", "_int_mm_out")(input, mat2, out=out)
 def bmm_out(input, mat2, *, out): return complete(bmm_out, "aten::bmm.out")(input, mat2, out=out)
 def bmm(input=MISSING, mat2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(bmm, "aten::bmm", "bmm_out")(input, mat2, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def mv_out(input, vec, *, out): return complete(mv_out, "aten::mv.out")(input, vec, out=out)

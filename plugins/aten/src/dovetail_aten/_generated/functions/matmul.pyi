@@ -13,12 +13,13 @@ from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, d
 Number: TypeAlias = bool | int | float | builtins.complex
 Generator: TypeAlias = Any
 __all__ = [
-    "mm", "bmm", "mv", "dot", "vdot", "inner", "addmm", "addmm_", "_sparse_addmm", "addmv",
-    "addmv_", "addbmm", "addbmm_", "baddbmm", "baddbmm_", "matmul", "linear", "outer", "ger",
-    "einsum", "bilinear",
+    "mm", "_int_mm", "bmm", "mv", "dot", "vdot", "inner", "addmm", "addmm_", "_sparse_addmm",
+    "addmv", "addmv_", "addbmm", "addbmm_", "baddbmm", "baddbmm_", "matmul", "linear", "outer",
+    "ger", "einsum", "bilinear",
 ]
 
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor: ...

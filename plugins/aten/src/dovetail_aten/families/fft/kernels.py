@@ -74,6 +74,8 @@ class Fourier(Family):
         """Return `x` with its dimensions as they lie in the memory of the result, transformed ones
         last, and the order that turns the result back.
         """
+        if x.ndim == 1:
+            return x, (0,)
         order = fourier_order((x.shape, self.capabilities.strides(x)), axes, is_half)
         return x.transpose(order), inverse(order)
 

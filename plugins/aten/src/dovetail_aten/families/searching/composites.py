@@ -242,9 +242,24 @@ def _reduced_segments(
     shape = [count + 1 if dim == axis else size for dim, size in enumerate(data.shape)]
     name, nothing = REDUCTIONS[reduce]
     start = nothing if initial is None else initial
-    made = F.scatter_reduce(
-        F.new_full(data, shape, start), axis, F.expand(index, data.shape), data, name
-    )
+
+    def reduced(name: str, start: Any, data: Any) -> Any:
+        index_of_all = F.expand(index, data.shape)
+        return F.scatter_reduce(F.new_full(data, shape, start), axis, index_of_all, data, name)
+
+    if name == "sum" or not data.requires_grad:
+        made = reduced(name, start, data)
+    else:
+        # Elements that are NaN have the gradient of an extreme one, or of one factor.
+        is_nan = F.isnan(data)
+        nans, counts = (
+            reduced("sum", 0.0, each) for each in (F.where(is_nan, data, 0.0), F.to(is_nan, data))
+        )
+        rest = reduced(name, start, F.masked_fill(data, is_nan, nothing))
+        of_several = F.masked_fill(counts, F.gt(counts, 1), math.nan)
+        of_product = F.mul(F.mul(rest, nans), of_several)
+        of_nans = of_product if name == "prod" else F.div(nans, F.clamp_min(counts, 1))
+        made = F.where(F.gt(counts, 0), of_nans, rest)
     made = F.narrow(made, axis, 0, count)
     if reduce != "mean":
         return made

@@ -10,6 +10,7 @@ import numpy as np
 
 from dovetail_aten.typing import Scalar
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
+from dovetail_kernel import int8, int32
 
 from ..makers import ALL, NUMBERS, Samples, op_info, refusals, refused
 
@@ -140,6 +141,19 @@ OP_INFOS = [
         NUMBERS,
         errors=wrong(
             (2, 3), (2, 3), text=r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)"
+        ),
+    ),
+    info(
+        "_int_mm",
+        products("ij", "jk"),
+        lambda x, y: np.matmul(x.astype(np.int32), y.astype(np.int32)),
+        frozenset({int8}),
+        errors=refusals(
+            (
+                lambda make: SampleInput(make(2, 3), make(3, 4).to(int32)),
+                RuntimeError,
+                "int_mm_out_cpu: Expected mat2 dtype to be int8",
+            )
         ),
     ),
     info(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dovetail_aten._generated import functions as F
 from dovetail_dispatcher.table import Shortcut
-from dovetail_kernel import state
+from dovetail_kernel import int8, int32, state, uint8
 from dovetail_kernel.keys import NOT_PLAIN
 from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
@@ -16,6 +16,17 @@ from ....typing import Tensor
 
 _SEEN: Final = NOT_PLAIN | WRAPPED_BIT
 """Signatures of tensors whose class, mode or transform sees the operators that are called."""
+
+
+def int_mm(self: Tensor, mat2: Tensor) -> Any:
+    """Return the product of two matrices of int8, or of uint8 and int8, in int32."""
+    if self.dtype not in (int8, uint8) or mat2.dtype is not int8:
+        name, wrong = ("self", self) if mat2.dtype is int8 else ("mat2", mat2)
+        raise RuntimeError(
+            f"int_mm_out_cpu: Expected {name} dtype to be int8, or uint8 of self, but got "
+            f"{wrong.dtype}. Convert it, or use mm."
+        )
+    return F.mm(F.to(self, int32), F.to(mat2, int32))
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
