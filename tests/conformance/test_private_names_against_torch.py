@@ -210,3 +210,99 @@ def test_a_context_manager_of_a_program_decorates() -> None:
             pass
         results.append(seen)
     assert results[0] == results[1]
+
+
+def _attention(lib: Any, f: Any) -> list[Any]:
+    x, other = lib.arange(24.0).reshape(2, 3, 4), lib.arange(60.0).reshape(5, 3, 4)
+    weight, bias = lib.arange(48.0).reshape(12, 4).sin(), lib.arange(12.0)
+    found: list[Any] = [*f._in_projection_packed(x, x, x, weight, bias)]
+    found += f._in_projection_packed(x, other, other, weight)
+    found += f._in_projection(x, other, other, *weight.chunk(3), *bias.chunk(3))
+    mask = lib.tensor([True, False])
+    found += [
+        f._canonical_mask(mask, "a", f._none_or_dtype(mask), "b", lib.float64),
+        f._canonical_mask(mask.float(), "a", None, "b", lib.float64),
+        f._canonical_mask(None, "a", None, "b", lib.float64),
+        f._none_or_dtype(None),
+        f._mha_shape_check(x, x, x, None, None, 2),
+        f._mha_shape_check(x[0], x[0], x[0], x[0, 0], lib.ones(2, 3, 3), 2),
+        f._verify_batch_size([2, 3]),
+        f.has_torch_function((x,)),
+    ]
+    for wrong in (
+        lambda: f._in_projection(x, x, x, weight, weight, weight),
+        lambda: f._canonical_mask(mask.int(), "a", None, "b", lib.float64),
+        lambda: f._mha_shape_check(x, x[0], x, None, None, 2),
+        lambda: f._verify_batch_size([1, 3, 1]),
+    ):
+        with pytest.raises((AssertionError, ValueError)) as error:
+            wrong()
+        found.append(type(error.value).__name__)
+    with pytest.warns(UserWarning, match="Implicit dimension choice for softmax"):
+        found.append(f._get_softmax_dim("softmax", 2, 3))
+    return found
+
+
+def test_pieces_of_attention_that_copies_of_it_call() -> None:
+    theirs, ours = (_attention(lib, lib.nn.functional) for lib in (torch, dovetail))
+    for their, our in zip(theirs, ours, strict=True):
+        if isinstance(their, torch.Tensor):
+            np.testing.assert_allclose(our.cpu().numpy(), their.numpy(), rtol=1e-5, atol=1e-4)
+            assert our.stride() == their.stride()
+        else:
+            assert our == their
+
+
+def test_helpers_of_optimizers_of_programs() -> None:
+    found = []
+    for lib in (torch, dovetail):
+        module = import_module(f"{lib.__name__}.optim.optimizer")
+        x, counts = lib.ones(2), lib.ones(2, dtype=lib.int32)
+
+        class Rule:
+            def __init__(self, differentiable: bool) -> None:
+                self.defaults = {"differentiable": differentiable}
+
+            @module._use_grad_for_differentiable  # type: ignore[untyped-decorator]
+            def step(self, lib: Any = lib) -> bool:
+                return bool(lib.is_grad_enabled())
+
+        parameters, state = [x, x.to(lib.complex64)], [x, 1j * x]
+        module._view_as_real(parameters, state)
+        with pytest.raises(RuntimeError, match="to be floating point Tensors of supported devices"):
+            module._device_dtype_check_for_fused(counts)
+        with lib.no_grad():
+            recorded = Rule(True).step()
+        found.append(
+            [
+                *(recorded, Rule(False).step(), lib.is_grad_enabled()),
+                *(module._get_value(x[0]), module._get_value(3), module._stack_if_compiling(3)),
+                *(module._to_scalar(x[:1]).shape, module._to_scalar(2)),
+                str(module._get_scalar_dtype()).partition(".")[2],
+                [[each.cpu().tolist() for each in tensors] for tensors in (parameters, state)],
+                module._default_to_fused_or_foreach([x.cpu()], False, True),
+                module._disable_dynamo_if_unsupported()(Rule) is not None,
+                isinstance(module._maximize_doc, str),
+            ]
+        )
+    assert found[1] == found[0]
+
+
+def test_names_that_copies_of_layers_import() -> None:
+    from_where = {
+        "_tensor": "Tensor",
+        "_jit_internal": "List Optional unused",
+        "nn.functional": "Tensor _pair _single _triple handle_torch_function",
+        "nn.modules.conv": "_pair _single _triple _reverse_repeat_tuple Module Parameter Tensor",
+        "nn.modules.transformer": "F Module ModuleList MultiheadAttention Dropout Linear LayerNorm",
+    }
+    for module, names in from_where.items():
+        for name in names.split():
+            theirs, ours = both(module, name)
+            assert getattr(ours, "__name__", "") == getattr(theirs, "__name__", "") or name == "F"
+    theirs, ours = both("nn.modules.module", "_addindent")
+    assert ours("a\nb", 3) == theirs("a\nb", 3)
+    theirs, ours = both("nn.modules.transformer", "_get_clones")
+    assert repr(ours(dovetail.nn.ReLU(), 2)) == repr(theirs(torch.nn.ReLU(), 2))
+    theirs, ours = both("nn.modules.transformer", "_get_activation_fn")
+    assert ours("gelu") is dovetail.nn.functional.gelu

@@ -39,7 +39,14 @@ _ELSEWHERE: Final = {
         "dovetail.utils._pytree:tree_unflatten"
     ),
     "_guards": "dovetail._subclasses.fake_tensor:active_fake_mode",
+    "_jit_internal": (
+        "typing:Dict typing:Final typing:List typing:Optional typing:Tuple "
+        "dovetail.jit.annotations:BroadcastingList1 dovetail.jit.annotations:BroadcastingList2 "
+        "dovetail.jit.annotations:BroadcastingList3 dovetail.jit:export dovetail.jit:ignore "
+        "dovetail.jit:is_scripting dovetail.jit:unused"
+    ),
     "_ops": "dovetail_dispatcher:OpOverload dovetail_dispatcher:OpOverloadPacket",
+    "_tensor": "dovetail_aten:Tensor dovetail.overrides:has_torch_function",
 }
 """Names that are those of another module, behind that module."""
 

@@ -52,13 +52,16 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
 
 def softmax_dim(name: str, input: Tensor, dim: int | None) -> int:
     """Return `dim`, or the deprecated default with a warning."""
-    if dim is not None:
-        return dim
+    return _get_softmax_dim(name, input.dim(), 3) if dim is None else dim
+
+
+def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
+    """Return the deprecated default of a dimension, with a warning."""
     warn_user(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
         "dim=X as an argument."
     )
-    return 0 if input.dim() in (0, 1, 3) else 1
+    return 0 if ndim in (0, 1, 3) else 1
 
 
 def warn_if_broadcast(input: Tensor, target: Tensor) -> None:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy, deepcopy
 from itertools import chain
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -17,6 +17,8 @@ from dovetail_kernel import restoring, warn_user
 
 from ..nn.modules.module.module_class import Module, zero_gradients
 from ..nn.parameter import Parameter, type_name
+from .custom_steps import *  # noqa: F403 - what other packages import from here
+from .custom_steps import required
 from .hooks import (
     OptimizerHooks,
     register_optimizer_step_post_hook,
@@ -27,16 +29,6 @@ from .options import count, may_be_refused
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
-
-class _RequiredParameter:
-    """The default of an option that every group must give."""
-
-    def __repr__(self) -> str:
-        return "<required parameter>"
-
-
-required: Final = _RequiredParameter()
-"""What an optimizer puts into its defaults for an option without default."""
 
 ParamGroup: TypeAlias = dict[str, Any]
 Params: TypeAlias = Iterable[Tensor] | Iterable[ParamGroup] | Iterable[tuple[str, Tensor]]

@@ -8,16 +8,15 @@ from typing import Any
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
-from dovetail_kernel import bool as bool_
-from dovetail_kernel import warn_user
 
 from ... import _nn
 from .activations import softmax
+from .attention_inputs import _canonical_mask, _in_projection, _in_projection_packed, _none_or_dtype
 from .attention_shapes import (
+    _mha_shape_check,
     check_mask,
     check_padding_mask,
     check_projections,
-    check_ranks,
     check_static,
 )
 from .dropouts import dropout
@@ -114,7 +113,7 @@ def multi_head_attention_forward(
     RuntimeError
         If ``attn_mask`` has the wrong shape, or is missing with ``is_causal``.
     """
-    is_batched = check_ranks(query, key, value, key_padding_mask, attn_mask, num_heads)
+    is_batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not is_batched:
         is_self, is_shared = query is key, key is value
         query = query.unsqueeze(1)
@@ -127,17 +126,24 @@ def multi_head_attention_forward(
             "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
             "method `generate_square_subsequent_mask` to create this mask."
         )
-    separate = (q_proj_weight, k_proj_weight, v_proj_weight)
-    weights = separate if use_separate_proj_weight else in_proj_weight
+    separate: Any = (q_proj_weight, k_proj_weight, v_proj_weight)
+    weights: Any = separate if use_separate_proj_weight else in_proj_weight
     check_projections(query, key, value, embed_dim_to_check, num_heads, weights)
     length, batch, embed_dim = query.shape
-    key_padding_mask = _added("key_padding_mask", key_padding_mask, attn_mask, query)
+    own, of_mask = query.dtype, _none_or_dtype(attn_mask)
+    key_padding_mask = _canonical_mask(
+        key_padding_mask, "key_padding_mask", of_mask, "attn_mask", own
+    )
     # The hint stands for the mask where nothing else needs the mask.
     is_causal = is_causal and key_padding_mask is None and not need_weights
-    mask = None if is_causal else _added("attn_mask", attn_mask, None, query)
+    mask = None if is_causal else _canonical_mask(attn_mask, "attn_mask", None, "", own, False)
     if mask is not None:
         mask = check_mask(mask, batch * num_heads, length, key.shape[0])
-    query, key, value = _projected(query, key, value, weights, in_proj_bias)
+    if use_separate_proj_weight:
+        biases: Any = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
+        query, key, value = _in_projection(query, key, value, *separate, *biases)
+    else:
+        query, key, value = _in_projection_packed(query, key, value, weights, in_proj_bias)
     more = 0
     if bias_k is not None and bias_v is not None:
         if static_k is not None or static_v is not None:
@@ -179,44 +185,6 @@ def multi_head_attention_forward(
     if average_attn_weights:
         shares = shares.mean(1)
     return output, shares if is_batched else shares.squeeze(0)
-
-
-def _added(name: str, mask: Tensor | None, other: Tensor | None, query: Tensor) -> Tensor | None:
-    """Return a mask as numbers that are added to scores. Raises AssertionError if it is neither of
-    bools nor of floating point.
-    """
-    if mask is None:
-        return None
-    if mask.dtype is not bool_ and not mask.dtype.is_floating_point:
-        raise AssertionError(
-            f"only bool and floating types of {name} are supported, but got {mask.dtype}. Convert "
-            "it."
-        )
-    if other is not None and other.dtype is not mask.dtype:
-        warn_user(
-            f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both "
-            "instead."
-        )
-    if mask.dtype is not bool_:
-        return mask
-    return aten.zeros_like(mask, dtype=query.dtype).masked_fill_(mask, -math.inf)
-
-
-def _projected(
-    query: Tensor, key: Tensor, value: Tensor, weights: Any, bias: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return projections of queries, keys and values: of one tensor in one product."""
-    if not isinstance(weights, tuple):
-        if query is key and key is value:
-            query, key, value = _nn.linear(query, weights, bias).chunk(3, -1)
-            return query, key, value
-        weights = weights.chunk(3)
-    parts: Any = [None] * 3 if bias is None else bias.chunk(3)
-    query, key, value = (
-        _nn.linear(each, weight, part)
-        for each, weight, part in zip((query, key, value), weights, parts, strict=True)
-    )
-    return query, key, value
 
 
 def _by_heads(tensor: Tensor, heads: int, head_dim: int) -> Tensor:

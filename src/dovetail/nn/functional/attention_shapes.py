@@ -5,7 +5,7 @@ from __future__ import annotations
 from dovetail_aten import Tensor
 
 
-def _require(condition: bool, text: str) -> None:
+def require(condition: bool, text: str) -> None:
     """Raise the error that PyTorch raises for arguments of attention. Raises AssertionError unless
     the condition holds.
     """
@@ -13,7 +13,7 @@ def _require(condition: bool, text: str) -> None:
         raise AssertionError(text)
 
 
-def check_ranks(
+def _mha_shape_check(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -29,32 +29,32 @@ def check_ranks(
         If their dimensions do not agree.
     """
     rank = query.dim()
-    _require(
+    require(
         rank in (2, 3),
         "query should be unbatched 2D or batched 3D tensor but received "
         f"{rank}-D query tensor. Add or remove dimensions.",
     )
     operands = f"For {'batched (3-D)' if rank == 3 else 'unbatched (2-D)'} `query`, expected"
-    _require(
+    require(
         key.dim() == value.dim() == rank,
         f"{operands} `key` and `value` to be {rank}-D but found "
         f"{key.dim()}-D and {value.dim()}-D tensors respectively",
     )
     if key_padding_mask is not None:
-        _require(
+        require(
             key_padding_mask.dim() == rank - 1,
             f"{operands} `key_padding_mask` to be `None` or {rank - 1}-D but found "
             f"{key_padding_mask.dim()}-D tensor instead",
         )
     if attn_mask is not None:
-        _require(
+        require(
             attn_mask.dim() in (2, 3),
             f"{operands} `attn_mask` to be `None`, 2-D or 3-D but found "
             f"{attn_mask.dim()}-D tensor instead",
         )
         if rank == 2 and attn_mask.dim() == 3:
             expected = (num_heads, query.shape[0], key.shape[0])
-            _require(
+            require(
                 tuple(attn_mask.shape) == expected,
                 f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}",
             )
@@ -77,28 +77,26 @@ def check_projections(
         If sizes differ, or a matrix is missing.
     """
     features = query.shape[-1]
-    _require(
+    require(
         features == embed_dim,
         f"was expecting embedding dimension of {embed_dim}, but got {features}",
     )
-    _require(
+    require(
         features % num_heads == 0, f"embed_dim {features} not divisible by num_heads {num_heads}"
     )
     if not isinstance(weights, tuple):
-        _require(
+        require(
             key.shape == value.shape,
             f"key shape {key.shape} does not match value shape {value.shape}",
         )
-        _require(
-            weights is not None, "use_separate_proj_weight is False but in_proj_weight is None"
-        )
+        require(weights is not None, "use_separate_proj_weight is False but in_proj_weight is None")
         return
-    _require(
+    require(
         key.shape[:2] == value.shape[:2],
         f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}",
     )
     for letter, weight in zip("qkv", weights, strict=True):
-        _require(
+        require(
             weight is not None, f"use_separate_proj_weight is True but {letter}_proj_weight is None"
         )
     for name, each, weight in zip(
@@ -106,7 +104,7 @@ def check_projections(
     ):
         expected = (features, each.shape[-1])
         if weight is not None:
-            _require(
+            require(
                 tuple(weight.shape) == expected,
                 f"expecting {name} weights shape of {expected}, but got {weight.shape}",
             )
@@ -137,7 +135,7 @@ def check_padding_mask(mask: Tensor, batch: int, keys: int) -> None:
         If its sizes differ.
     """
     for dim, expected in enumerate((batch, keys)):
-        _require(
+        require(
             mask.shape[dim] == expected,
             f"Expected key_padded_mask.shape[{dim}] to be {expected}, but got {mask.shape[dim]}",
         )
@@ -152,7 +150,7 @@ def check_static(name: str, static: Tensor, query: Tensor) -> Tensor:
         If they have the wrong number of heads.
     """
     for dim in (0, 2):
-        _require(
+        require(
             static.shape[dim] == query.shape[dim],
             f"expecting {name}.size({dim}) of {query.shape[dim]}, but got {static.shape[dim]}",
         )

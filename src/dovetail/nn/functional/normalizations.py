@@ -85,7 +85,7 @@ def batch_norm(
         If a size is wrong, or if running statistics are missing.
     """
     if training:
-        _check_batch(input.size())
+        _verify_batch_size(input.size())
         if eps <= 0.0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     return aten.batch_norm(
@@ -93,7 +93,7 @@ def batch_norm(
     )
 
 
-def _check_batch(size: Sequence[int]) -> None:
+def _verify_batch_size(size: Sequence[int]) -> None:
     """Raise an error for a batch with a single number for each channel, which has no variance."""
     if len(size) > 1 and math.prod((size[0], *size[2:])) == 1:
         raise ValueError(

@@ -147,7 +147,12 @@ class LapackSolutions(FastMatrices):
 
     @operator("ormqr")
     def ormqr(
-        self, x: np.ndarray, tau: Any, other: np.ndarray, left: bool = True, transpose: bool = False
+        self,
+        x: np.ndarray,
+        tau: np.ndarray,
+        other: np.ndarray,
+        left: bool = True,
+        transpose: bool = False,
     ) -> Any:
         """Return the product of the orthonormal matrix of Householder reflections, or its conjugate
         transpose, and a matrix, from the left or from the right.

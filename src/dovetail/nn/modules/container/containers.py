@@ -9,7 +9,7 @@ from typing import Any, Self, overload
 
 from dovetail_kernel import warn_user
 
-from ..module.module_class import Module, indent
+from ..module.module_class import Module, _addindent
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "Sequential"]
 
@@ -242,9 +242,9 @@ class ModuleList(_Numbered):
         if not runs:
             return f"{self._get_name()}()"
         lines = [
-            f"({first}): {indent(text)}"
+            f"({first}): {_addindent(text)}"
             if first == last
-            else f"({first}-{last}): {last - first + 1} x {indent(text)}"
+            else f"({first}-{last}): {last - first + 1} x {_addindent(text)}"
             for first, last, text in runs
         ]
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"

@@ -12,6 +12,7 @@ from .hooks import _global_module_registration_hooks as _global_module_registrat
 from .hooks import _global_parameter_registration_hooks as _global_parameter_registration_hooks
 from .loading import _IncompatibleKeys as _IncompatibleKeys
 from .module_class import *  # noqa: F403
+from .module_class import _addindent as _addindent
 from .module_class import _forward_unimplemented as _forward_unimplemented
 from .state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 - by its path in PyTorch
 

@@ -321,15 +321,17 @@ class Module(Moves, HookRegistration):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         extra_lines = extra.split("\n") if extra else []
-        children = [f"({name}): {indent(repr(module))}" for name, module in self._modules.items()]
+        children = [
+            f"({name}): {_addindent(repr(module))}" for name, module in self._modules.items()
+        ]
         if not children and len(extra_lines) <= 1:
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(extra_lines + children) + "\n)"
 
 
-def indent(text: str, spaces: int = 2) -> str:
-    """Indent every line of ``text`` but the first."""
-    return text.replace("\n", "\n" + " " * spaces)
+def _addindent(s_: str, numSpaces: int = 2) -> str:
+    """Indent every line of a text but the first."""
+    return s_.replace("\n", "\n" + " " * numSpaces)
 
 
 def zero_gradients(parameters: Iterable[Tensor], set_to_none: bool) -> None:

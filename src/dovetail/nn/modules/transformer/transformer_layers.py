@@ -54,7 +54,7 @@ class _TransformerLayer(Module):
             self.add_module(f"norm{place}", LayerNorm(d_model, eps=layer_norm_eps, **made))
         for place in blocks:
             self.add_module(f"dropout{place}", Dropout(dropout))
-        self.activation = activation_of(activation)
+        self.activation = _get_activation_fn(activation)
 
     def _sa_block(
         self,
@@ -229,7 +229,7 @@ def attended(
     return found
 
 
-def activation_of(activation: Activation) -> Any:
+def _get_activation_fn(activation: Activation) -> Any:
     """Return the function of a name.
 
     Raises
