@@ -74,12 +74,15 @@ class SourceCalls:
             found = self._module(place[0])
             if (statement := found.defined.get(place[1])) is None:
                 continue
+            owners = found.operators | {"k"}
             for node in _run(statement):
                 match node:
-                    case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if (
-                        owner in found.operators or owner == "k"
-                    ):
+                    case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if owner in owners:
                         called[attribute] = None
+                    case ast.Call(func=ast.Name(id="bool" | "float" | "int"), args=[asked]) if any(
+                        [isinstance(n, ast.Name) and n.id in owners for n in ast.walk(asked)]
+                    ):
+                        called["_local_scalar_dense"] = None  # which reads the tensor
                     case ast.Name(id=used) if used in found.defined or used in found.imported:
                         target = found.imported.get(used, (place[0], used))
                         if target not in seen:
