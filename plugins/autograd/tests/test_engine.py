@@ -39,6 +39,21 @@ def test_broadcast_gradients_are_summed_to_the_shape_of_the_input():
     assert y.grad.array.tolist() == [3.0, 3.0, 3.0]
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_gradient_that_does_not_fit_the_gradient_there_is_is_refused(create_graph):
+    x = tensor([1.0, 2.0])
+    x.grad = tensor([3.0, 4.0])
+    replace_array(x, np.ones((2, 2), "float32"))
+    x.requires_grad_()
+    if create_graph:  # adds to a new tensor
+        total(x).backward(create_graph=True)
+        assert x.grad.array.tolist() == [[4.0, 5.0], [4.0, 5.0]]
+        return
+    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+        total(x).backward()
+    assert x.grad.array.tolist() == [3.0, 4.0]
+
+
 def test_fan_in_adds_in_the_order_in_which_nodes_run():
     x = tensor([1.0], True)
     y = mul(x, tensor([1.0]))

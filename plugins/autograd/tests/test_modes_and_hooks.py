@@ -13,7 +13,7 @@ from small_library import real, tensor
 
 import dovetail_autograd as autograd
 from dovetail_autograd import Function
-from dovetail_dispatcher import ops
+from dovetail_dispatcher import TorchDispatchMode, ops
 
 mul, add, exp = ops.aten.mul.Tensor, ops.aten.add.Tensor, ops.aten.exp.default
 total, clone = ops.aten.sum.default, ops.aten.clone.default
@@ -732,3 +732,18 @@ def test_versions_may_be_raised_by_hand() -> None:
     assert x._version == 2
     with pytest.raises(RuntimeError, match="is at version 2"):
         total(y).backward()
+
+
+def test_a_view_made_in_inference_mode_knows_its_base_also_when_a_dispatch_mode_makes_it() -> None:
+    class Runs(TorchDispatchMode):
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            return func(*args, **(kwargs or {}))
+
+    whole = mul(real([1.0, 2.0], requires_grad=True), real([2.0, 2.0]))
+    with autograd.inference_mode(), Runs():
+        view = select(whole, 0, 0)
+    assert view._base is whole
+    with pytest.raises(RuntimeError, match="created in inference mode"):
+        mul_(view, 3)  # the graph of `whole` would not know

@@ -138,7 +138,7 @@ join(const module_state *state, PyObject *present, PyObject *grad)
 
 /* Whether C code does what accumulate_array does with a gradient there is, or None: 1, 0 or -1. */
 static int
-is_simple(const module_state *state, PyObject *leaf, PyObject *present)
+is_simple(const module_state *state, PyObject *leaf, PyObject *present, PyObject *grad)
 {
     if (present == Py_None) {
         return 1;
@@ -151,7 +151,8 @@ is_simple(const module_state *state, PyObject *leaf, PyObject *present)
     if (array == NULL || own == NULL) {
         return -1;
     }
-    if (!PyArray_CheckExact(array)) {
+    if (!PyArray_CheckExact(array) ||
+        !PyArray_SAMESHAPE((PyArrayObject *)array, (PyArrayObject *)grad)) {
         return 0;
     }
     return PyObject_RichCompareBool(own, SLOT(leaf, state->leaf_signature), Py_EQ);
@@ -177,7 +178,7 @@ accumulate(module_state *state, PyObject *leaf, PyObject *grad)
     Py_INCREF(meta);
     Py_INCREF(lock);
     PyObject *present = PyObject_GetAttr(meta, state->str_grad);
-    int simple = present == NULL ? -1 : is_simple(state, leaf, present), failed = simple < 0;
+    int simple = present == NULL ? -1 : is_simple(state, leaf, present, grad), failed = simple < 0;
     if (simple > 0) {
         failed = present == Py_None ? begin(state, leaf, meta, grad) : join(state, present, grad);
     }

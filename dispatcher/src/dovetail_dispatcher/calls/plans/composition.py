@@ -162,7 +162,9 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
         case "custom":
             return custom_plan(op, kernel, _passed(composition, kernel))
         case "boxed":
-            return boxed_plan(op, kernel, _passed(composition, kernel))
+            plan = boxed_plan(op, kernel, _passed(composition, kernel))
+            # What a mode returns is a view where Autograd, which is left out, would say so.
+            return AUTOGRAD_LAYERS.plug.note_views(composition, plan) if composition.views else plan
         case "wrapped":
             return wrapped_plan(op, kernel)
         case "count writes":

@@ -111,7 +111,7 @@ class AccumulateGrad(Node):
     def variable(self) -> TensorBase:
         """The leaf."""
         leaf = self.leaf()
-        assert leaf is not None, "an edge was kept without the leaf it leads to"
+        assert leaf is not None  # an edge holds the leaf that it leads to
         return leaf
 
     def name(self) -> str:
@@ -172,7 +172,9 @@ class AccumulateGrad(Node):
                 tensor._storage = None
                 tensor._counter = None
                 tensor._meta = None
-            elif present._signature == self.plain_signature:
+            elif (
+                present._signature == self.plain_signature and present.array.shape == grad.shape
+            ):  # the leaf may have had another shape when it got its gradient
                 add_in_place(present, grad, self.is_mutable)
             elif present.is_sparse:
                 meta.grad = engine_ops.add(present, self.wrap(grad))
@@ -231,7 +233,8 @@ class AccumulateGrad(Node):
             return wrap(copy_like(grad.array, variable.array), grad._backend)
         if recording or (present.is_sparse and not grad.is_sparse):
             return engine_ops.add(present, grad)
-        if present._signature == self.plain_signature and not engine_ops.needs_dispatch(grad):
+        is_plain = present._signature == self.plain_signature and present.shape == grad.shape
+        if is_plain and not engine_ops.needs_dispatch(grad):
             add_in_place(present, grad.array, self.is_mutable)
         else:
             engine_ops.add_(present, grad)
