@@ -365,6 +365,14 @@ def test_excluding_one_autograd_key_excludes_that_of_a_new_backend(dsp: Backend)
     assert repr(keys - DispatchKeySet(DispatchKey.AutogradCPU)) == "DispatchKeySet(DSP)"
 
 
+def test_a_new_backend_shares_no_bit_with_one_that_came_before_one_that_is_gone(
+    monkeypatch: pytest.MonkeyPatch, dsp: Backend
+) -> None:
+    later = backend("later", create=True)
+    monkeypatch.delitem(backends._by_name, "dsp")
+    assert backend("latest", create=True).component & later.component == 0
+
+
 def test_the_backend_of_wrapped_tensors_is_no_device_and_above_all_others() -> None:
     wrapped = wrapped_backend()
     assert wrapped is wrapped_backend()

@@ -42,6 +42,20 @@ def test_prose_names_who_does_what() -> None:
     assert found == set()
 
 
+def test_no_error_of_a_program_is_an_assertion() -> None:
+    """``python -O`` removes assertions: those here tell type checkers what is known, without a
+    message. The checks of dovetail-testing are assertions, and refuse to run without.
+    """
+    asserted = {
+        name: node.lineno
+        for name in sources()
+        if "dovetail_testing/checks/" not in name
+        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8")))
+        if isinstance(node, ast.Assert) and node.msg is not None
+    }
+    assert asserted == {}
+
+
 def test_array_kernels_reshape_by_the_function_of_the_namespace() -> None:
     """The method of an array is the library's own, which a namespace cannot mend: Dask's refuses
     sizes that do not divide each other, and several empty chunks.

@@ -41,7 +41,7 @@ PH: Final = _PlaceHolder()
 
 def _assert_is_none(value: object, msg: str) -> None:
     """Raise AssertionError with a message unless a value is None."""
-    assert value is None, msg
+    _assert(value is None, msg)
 
 
 class Tracer(TracerBase):

@@ -369,7 +369,8 @@ class Library:
                 f"Input function is required to be a callable but found type {type(fn).__name__}."
             )
         name = dispatch_key or self.dispatch_key
-        assert name, "dispatch_key must not be empty: give one, or make the library with one."
+        if not name:
+            raise AssertionError("dispatch_key must not be empty. Give one to the library.")
         key, location = parse_dispatch_key(name), where()
         convention = FALLTHROUGH if fn is fallthrough_kernel else BOXED
         add_fallback(
@@ -394,6 +395,6 @@ class Library:
             raise
 
     def _check_alive(self) -> None:
-        assert not self._destroyed, (
-            f"Library object has been destroyed: {self!r} made at {self._made_at}. Make a new one."
-        )
+        if self._destroyed:
+            made = f"{self!r} made at {self._made_at}"
+            raise AssertionError(f"Library object has been destroyed: {made}. Make a new one.")

@@ -213,9 +213,7 @@ def backend(name: str, create: bool = False) -> Backend:
     with _lock:
         if name not in _by_name:
             _check_new_name(name)
-            added = len(_by_name) - len(_KEY_NAMES)
-            priority = len(_KEY_NAMES) + added
-            _add(Backend(name, name.upper(), priority, 1 << (FIRST_OPEN_COMPONENT + added)))
+            _add(Backend(name, name.upper(), len(_by_name), _free_component()))
         return _by_name[name]
 
 
@@ -231,8 +229,8 @@ def wrapped_backend() -> Backend:
         with _lock:
             found = _by_name.get(_WRAPPED)
             if found is None:
-                component = 1 << (FIRST_OPEN_COMPONENT + len(_by_name) - len(_KEY_NAMES))
-                found = Backend(_WRAPPED, "Wrapped", 2 * _META_PRIORITY, component, WRAPPED_BIT)
+                priority = 2 * _META_PRIORITY
+                found = Backend(_WRAPPED, "Wrapped", priority, _free_component(), WRAPPED_BIT)
                 found.is_device = False
                 _by_bit[WRAPPED_BIT] = found
                 _add(found)
@@ -349,6 +347,12 @@ def _check_new_name(name: str) -> None:
             f"device type {name!r} has a meaning of its own in PyTorch; give the backend another "
             "name"
         )
+
+
+def _free_component() -> int:
+    """Return a bit of key sets that no backend has."""
+    greatest = max([each.component for each in _by_name.values()])
+    return max(1 << FIRST_OPEN_COMPONENT, 2 * greatest)
 
 
 def _add(new: Backend) -> None:

@@ -17,7 +17,18 @@ __all__ = ["op_checks", "op_infos"]
 
 
 def op_checks() -> tuple[Check, ...]:
-    """Return the checks that every operator has to pass."""
+    """Return the checks that every operator has to pass.
+
+    Raises
+    ------
+    RuntimeError
+        Under ``python -O``, which removes the assertions that the checks consist of.
+    """
+    if not __debug__:
+        raise RuntimeError(
+            "The checks of dovetail-testing are assertions, which python -O removes. Run them "
+            "without -O and PYTHONOPTIMIZE."
+        )
     from .checks.catalogue import CHECKS
 
     return CHECKS

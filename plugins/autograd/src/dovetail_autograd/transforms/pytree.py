@@ -225,7 +225,7 @@ def _unflatten(structure: Structure, leaves: Any) -> Any:
         for child in structure.children
     ]
     container = _containers.get(kind) or container_of(kind)
-    assert container is not None, f"{kind} was a container when a value of it was taken apart"
+    assert container is not None  # as when the value was taken apart
     return container.unflatten_fn(items, structure.context)
 
 

@@ -65,7 +65,7 @@ def run_wrapped(
                 its: Level = value.array.level
                 if level is None or its.depth > level.depth:
                     level = its
-    assert level is not None, "the kernel of wrapped tensors was called without one"
+    assert level is not None  # a wrapped tensor is among the arguments
     if (_modes() and level.is_behind_modes()) or (
         asked and any([is_asked_before(each, level) for each in asked])
     ):
