@@ -189,9 +189,6 @@ DIFFERENT = {
     **dict.fromkeys(
         ["mm", "bmm", "mv", "inner", "matmul"], "PyTorch multiplies anything where there is nothing"
     ),
-    **dict.fromkeys(
-        ["mvlgamma", "special_multigammaln"], "PyTorch refuses bools, if there is no dtype above"
-    ),
     "median": "PyTorch has a median of no integers",
     **dict.fromkeys(
         ["log_normal_", "geometric_", "poisson", "binomial"],

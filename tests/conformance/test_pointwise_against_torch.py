@@ -144,6 +144,17 @@ def _(lib: Any) -> Any:
     return [x.lgamma().tolist(), x.mvlgamma(1).tolist()]
 
 
+@PROGRAMS("erfinv of zeros")
+def _(lib: Any) -> Any:
+    zeros = [lib.tensor([-0.0, 0.0], dtype=each) for each in (lib.float64, lib.float32)]
+    return [each.erfinv().signbit().tolist() for each in zeros]
+
+
+@PROGRAMS("mvlgamma of bools, which is refused")
+def _(lib: Any) -> Any:
+    return lib.mvlgamma(lib.tensor([True]), 1)
+
+
 @PROGRAMS("clamp between tensors of dtypes with and without an order")
 def _(lib: Any) -> Any:
     def clamped(dtype: str, bound: str) -> Any:

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+from dovetail_kernel.errors import printable
+
+MOST: Final = 1000
+"""So many characters of a problem are shown: it may quote a value of any length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +24,9 @@ class Location:
 
 def located(where: Location, problem: str, remedy: str) -> str:
     """Return the message for `problem` at `where`."""
-    return f"{where}: {problem} {remedy}"
+    if len(problem) > MOST:
+        problem = f"{problem[: MOST // 2]} … {problem[-MOST // 2 :]}"
+    return printable(f"{where}: {problem} {remedy}")
 
 
 class DeclarationError(AssertionError):

@@ -10,6 +10,7 @@ from typing import Final
 import yaml
 
 from .errors import DeclarationError, Location
+from .readers.entries import parsed
 
 _KEYS: Final = ("ops", "without")
 _REMEDY: Final = "Write '- add' lines, or 'ops: [...]' and 'without: [...]'."
@@ -52,29 +53,7 @@ def read_selection(path: Path, *, autograd: bool = True) -> Selection:
     DeclarationError
         With the line, if it is neither, or a name is not a string.
     """
-    try:
-        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-    except OSError as problem:
-        raise DeclarationError(
-            Location(path.name, 1), f"cannot be read: {problem.strerror}.", "Give a file."
-        ) from None
-    except yaml.MarkedYAMLError as problem:
-        line = problem.problem_mark.line + 1 if problem.problem_mark else 1
-        raise DeclarationError(
-            Location(path.name, line), f"not YAML: {problem.problem}.", _REMEDY
-        ) from None
-    found: dict[str, list[tuple[str, int]]] = {key: [] for key in _KEYS}
-    if isinstance(root, yaml.MappingNode):
-        for key, value in root.value:
-            if key.value not in _KEYS:
-                raise DeclarationError(
-                    Location(path.name, key.start_mark.line + 1),
-                    f"unknown key '{key.value}'.",
-                    _REMEDY,
-                )
-            found[key.value] = _names(path, value)
-    else:
-        found["ops"] = _names(path, root)
+    found = _lists(path)
     return Selection(
         path.name,
         _only(found["ops"]),
@@ -82,6 +61,26 @@ def read_selection(path: Path, *, autograd: bool = True) -> Selection:
         autograd,
         {name: line for names in reversed(found.values()) for name, line in names},
     )
+
+
+def _lists(path: Path) -> dict[str, list[tuple[str, int]]]:
+    """Return the names under each key, with their lines."""
+    found: dict[str, list[tuple[str, int]]] = {key: [] for key in _KEYS}
+    try:
+        with parsed(path, DeclarationError) as (root, _):
+            if not isinstance(root, yaml.MappingNode):
+                return {**found, "ops": _names(path, root)}
+            for key, value in root.value:
+                if key.value not in _KEYS:
+                    line = key.start_mark.line + 1
+                    problem = f"unknown key '{key.value}'."
+                    raise DeclarationError(Location(path.name, line), problem, _REMEDY)
+                found[key.value] = _names(path, value)
+    except OSError as problem:
+        raise DeclarationError(
+            Location(path.name, 1), f"cannot be read: {problem.strerror}.", "Give a file."
+        ) from None
+    return found
 
 
 def _names(path: Path, node: yaml.Node | None) -> list[tuple[str, int]]:

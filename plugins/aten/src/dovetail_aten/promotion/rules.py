@@ -97,11 +97,12 @@ def check_operands(op: Operator, key: int, common: dtype | None, computed: dtype
     if "any_bool" in op.refuses and (
         key & bool_.bit or category_of_number(key & PYTHON_SCALAR) == 0
     ):
-        raise (
-            unsupported_error(op.base_name.rstrip("_"), ["Bool"])
-            if common is bool_
-            else any_bool_error()
-        )
+        name = op.base_name.rstrip("_")
+        if op.promotion == "int_to_float":
+            raise RuntimeError(
+                f"{name}: The input tensor may not be a boolean tensor. Convert it first."
+            )
+        raise unsupported_error(name, ["Bool"]) if common is bool_ else any_bool_error()
     if computed is not None:
         check_computes(op, computed)
     elif op.promotion == "none":

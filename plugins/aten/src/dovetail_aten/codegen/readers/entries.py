@@ -69,7 +69,7 @@ def read_named_entries(
     error as for `read_entries`.
     """
     for path in paths:
-        with _parsed(path, error) as (root, loader):
+        with parsed(path, error) as (root, loader):
             if root is None:
                 continue
             if not isinstance(root, yaml.MappingNode):
@@ -90,7 +90,7 @@ def read_named_entries(
 
 
 def _entries(path: Path, error: type[Exception]) -> Iterator[Entry]:
-    with _parsed(path, error) as (root, loader):
+    with parsed(path, error) as (root, loader):
         if root is None:
             return
         if not isinstance(root, yaml.SequenceNode):
@@ -104,13 +104,18 @@ def _entries(path: Path, error: type[Exception]) -> Iterator[Entry]:
 
 
 @contextmanager
-def _parsed(
+def parsed(
     path: Path, error: type[Exception]
 ) -> Iterator[tuple[yaml.Node | None, yaml.SafeLoader]]:
     """Give the root of the nodes of a file, and the loader that says what they stand for."""
     content, loader = _content(path, error)
     try:
-        yield _root(content, loader), loader
+        try:
+            root = _root(content, loader)
+        except ValueError as problem:  # a number of too many digits in a directive
+            where = Location(_shown(path), 1)
+            raise error(where, f"not YAML: {problem}.", "Leave out the directive.") from None
+        yield root, loader
     except yaml.MarkedYAMLError as problem:
         line = problem.problem_mark.line + 1 if problem.problem_mark else 1
         raise error(

@@ -89,20 +89,25 @@ def rewrite(formula: str, scope: Scope, where: Location) -> Rewritten:
     """
     try:
         tree = ast.parse(formula.strip(), mode="eval").body
-    except SyntaxError as problem:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
         raise DerivativeError(
             where,
-            f"formula '{formula}' is not an expression: {problem.msg}.",
+            f"formula '{formula}' is not an expression: {getattr(problem, 'msg', problem)}.",
             "Formulas are Python: 'a if c else b' for 'c ? a : b', 'not c' for '!c', 'f' for "
             "'at::f'.",
         ) from None
     rewriter = _Rewriter(scope, where)
     if (name := _not_implemented(tree)) is not None:
         rewriter.out.not_implemented = name
-    else:
+        return rewriter.out
+    try:
         body = rewriter.visit(tree)
         rewriter.out.text = ast.unparse(body)
         rewriter.out.real_text = ast.unparse(_WithoutConjugates().visit(body))
+    except RecursionError:
+        raise DerivativeError(
+            where, f"formula '{formula}' is nested too deeply.", "Call a function of formulas.py."
+        ) from None
     return rewriter.out
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dovetail_dispatcher import FunctionSchema, parse_schema
+from dovetail_dispatcher import FunctionSchema, SchemaError, parse_schema
 
 from ..errors import DeclarationError, Location
 from . import policies
@@ -362,7 +362,7 @@ def _derive(function: NativeFunction, name: str, entry: Entry) -> NativeFunction
     try:
         text = derive_variant(function.text, function.schema, name)
         schema = parse_schema(f"{function.namespace}::{text}")
-    except ValueError as problem:
+    except (ValueError, SchemaError) as problem:
         raise DeclarationError(
             entry.lines["autogen"],
             f"'{name}' cannot be derived from {function.text}: {problem}.",

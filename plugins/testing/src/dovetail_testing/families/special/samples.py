@@ -19,6 +19,7 @@ from ..makers import (
     BROADCAST,
     FLOATING,
     REAL,
+    REAL_NUMBERS,
     Samples,
     binary,
     dim_out_of_range,
@@ -187,8 +188,15 @@ ONE_OPERAND = [
     info("polygamma_", in_place_orders, lambda x, n: polygamma(n, x), FLOATING, domain=POSITIVE),
     info("special_polygamma", orders, polygamma, REAL, domain=POSITIVE, errors=no_order),
     *[
-        info(name, with_each(1, 3), multigammaln, dtypes, domain=(1.3, 3.0), errors=no_dimension)
-        for name, dtypes in (("mvlgamma", REAL), ("special_multigammaln", REAL))
+        info(
+            name,
+            with_each(1, 3),
+            multigammaln,
+            REAL_NUMBERS,
+            domain=(1.3, 3.0),
+            errors=no_dimension,
+        )
+        for name in ("mvlgamma", "special_multigammaln")
     ],
     info("special_round", unary(), rounded, FLOATING),
 ]

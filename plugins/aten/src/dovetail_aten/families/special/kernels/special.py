@@ -25,7 +25,6 @@ class Special(Family):
 
     scipy_functions: ClassVar = {
         "digamma": "special.psi",
-        "erfinv": "special.erfinv",
         "i0": "special.i0",
         "igamma": "special.gammainc",
         "igammac": "special.gammaincc",
@@ -64,6 +63,13 @@ class Special(Family):
         """Return `x` with infinity in place of minus infinity."""
         xp, like = self.xp, self.numbers.like
         return xp.where(x == like(x, -math.inf), like(x, math.inf), x)
+
+    @operator("erfinv")
+    @widened
+    def erfinv(self, x: Array) -> Any:
+        """Return the inverse of erf: SciPy's, which loses the sign of a zero."""
+        found = self.scipy("special.erfinv", "erfinv")(x)
+        return self.xp.copysign(found, x)
 
     @operator("polygamma")
     def polygamma(self, n: int, x: Array) -> Any:
