@@ -3,10 +3,10 @@
     python tools/mutations.py find kernel --count 50 --seed 1
     python tools/mutations.py replay --seed 1 --minutes 2
 
-`find` needs coverage. It draws places, runs the room's own tests that reach each, and writes into
-tests/mutations/ROOM.yaml which test noticed, or that none did. `replay` draws from what was noticed
-and fails if the test of a place passes now. A place whose code has changed since is skipped and
-counted. Both work on a copy of the room.
+`find` needs coverage. It draws places that are not on record, runs the room's own tests that reach
+each, and adds to tests/mutations/ROOM.yaml which test noticed, or that none did. `replay` draws
+from what was noticed and fails if the test of a place passes now. A place whose code has changed
+since is skipped and counted. Both work on a copy of the room.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,9 @@ ROOMS = {
     "kernel": ("kernel", "dovetail_kernel"),
     "dispatcher": ("dispatcher", "dovetail_dispatcher"),
     "autograd": ("plugins/autograd", "dovetail_autograd"),
+    "native": ("plugins/native", "dovetail_native"),
 }
-"""Folder and package of each room whose tests are tried."""
+"""Folder and package of each room whose tests are tried; of native, the modules in Python."""
 
 SECONDS_OF_A_TEST = 120
 """What a change may make a test run before that counts as noticed."""
@@ -166,11 +168,17 @@ class Copy:
 
     def __init__(self, room: str, folder: Path) -> None:
         self.room, self.package = ROOMS[room]
+        self.settings = settings(room)
         self.tests = f"{self.room}/tests"
         self.source = ROOT / self.room / "src"
         self.folder = folder
-        ignored = shutil.ignore_patterns("__pycache__", "*.so")
+        ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(self.source / self.package, folder / self.package, ignore=ignored)
+
+    @cache  # noqa: B019 -- there are few copies, as long as the process
+    def passes_unchanged(self, test: str) -> bool:
+        """Return whether a test passes alone where nothing is changed."""
+        return self.passes(None, [test])[0]
 
     def all_places(self) -> list[Place]:
         """Return the places of every module, those that codegen writes left out."""
@@ -192,8 +200,7 @@ class Copy:
             begin, end = place.span
             path.write_text(text[:begin] + place.after + text[end:], encoding="utf-8")
         try:
-            # The text in Python is what is changed: compiled code would run in its place.
-            environment = {**os.environ, "PYTHONPATH": str(self.folder), "DOVETAIL_NATIVE": "0"}
+            environment = {**os.environ, **self.settings, "PYTHONPATH": str(self.folder)}
             environment["PYTHONDONTWRITEBYTECODE"] = "1"
             options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-rfE", "--tb=no"]
             command = [sys.executable, "-m", "pytest", *options, *tests]
@@ -206,6 +213,13 @@ class Copy:
                 named = line.split(" ", 1)[1].split(" - ")[0]
                 return False, named if named.startswith(self.tests) else f"{self.room}/{named}"
         return code == 0, tests[0] if len(tests) == 1 else ""
+
+
+def settings(room: str) -> dict[str, str]:
+    """Return the variables under which a room's tests run: text in Python, since what is changed is
+    that, but for the room that compiles.
+    """
+    return {"DOVETAIL_NATIVE": "1" if room == "native" else "0"}
 
 
 def _run_group(command: list[str], environment: dict[str, str]) -> tuple[int, str]:
@@ -249,7 +263,7 @@ def tests_by_line(room: str, folder: Path) -> dict[tuple[str, int], list[str]]:
     words += [f"--include={source}/*", "-m", "pytest", "-q", "-p", plugin.stem]
     words += ["-p", "no:cacheprovider", f"{folder_of_room}/tests"]
     paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "DOVETAIL_NATIVE": "0"}
+    environment = {**os.environ, **settings(room), "PYTHONPATH": os.pathsep.join(paths)}
     # A few tests look at frames and fail under a tracer: the others have run all the same.
     subprocess.run(words, cwd=ROOT, env=environment, check=False)
     read = coverage.CoverageData(str(data))
@@ -269,25 +283,29 @@ def tests_by_line(room: str, folder: Path) -> dict[tuple[str, int], list[str]]:
 
 
 def find(room: str, count: int, seed: int) -> None:
-    """Try `count` places of a room, and write down which test notices each."""
+    """Try `count` more places of a room, and write down at once which test notices each."""
+    target = RECORDS / f"{room}.yaml"
+    records = yaml.safe_load(target.read_text(encoding="utf-8")) if target.exists() else []
+    known = {_identity(each) for each in records}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         reached = tests_by_line(room, folder)  # of the room itself: the copy is made after
         copy = Copy(room, folder)
-        drawn = random.Random(seed).sample(copy.all_places(), count)
-        records = []
-        for place in drawn:
+        new = [each for each in copy.all_places() if _identity(each.record()) not in known]
+        for place in random.Random(seed).sample(new, count):
             record = {**place.record(), "noticed_by": noticed_by(copy, place, reached)}
             records.append(record)
             print(f"{place.file}:{place.lines[0]} {place.before!r} -> {place.after!r}: ", end="")
             print(record["noticed_by"] or "not noticed", flush=True)
-    noticed = sum(bool(each["noticed_by"]) for each in records)
-    RECORDS.mkdir(exist_ok=True)
-    target = RECORDS / f"{room}.yaml"
-    head = f"# {noticed} of {count} noticed: python tools/mutations.py find {room}"
-    head += f" --count {count} --seed {seed}\n"
-    target.write_text(head + yaml.safe_dump(records, sort_keys=False, width=100))
+            noticed = sum(bool(each["noticed_by"]) for each in records)
+            head = f"# {noticed} of {len(records)} noticed; the last by: python tools/mutations.py"
+            head += f" find {room} --count {count} --seed {seed}\n"
+            target.write_text(head + yaml.safe_dump(records, sort_keys=False, width=100))
     print(head.strip("# \n"))
+
+
+def _identity(record: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple([value for name, value in record.items() if name != "noticed_by"])
 
 
 def noticed_by(copy: Copy, place: Place, reached: dict[tuple[str, int], list[str]]) -> str | None:
@@ -305,7 +323,7 @@ def noticed_by(copy: Copy, place: Place, reached: dict[tuple[str, int], list[str
         if passed:
             continue
         failed = failed or piece[0]  # no test has a name where the tests cannot be imported
-        if not copy.passes(place, [failed])[0] and copy.passes(None, [failed])[0]:
+        if not copy.passes(place, [failed])[0] and copy.passes_unchanged(failed):
             return failed
     return None
 
@@ -329,14 +347,14 @@ def replay(seed: int, minutes: float) -> None:
     with tempfile.TemporaryDirectory() as name:
         copies = {room: Copy(room, Path(name) / room) for room in ROOMS}
         known = {
-            room: {tuple(each.record().values()): each for each in copy.all_places()}
+            room: {_identity(each.record()): each for each in copy.all_places()}
             for room, copy in copies.items()
         }
         for room, record in records:
             if time.monotonic() > until:
                 break
-            test = record.pop("noticed_by")
-            place = known[room].get(tuple(record.values()))
+            test = record["noticed_by"]
+            place = known[room].get(_identity(record))
             if place is None or not (ROOT / test.split("::")[0]).exists():
                 gone += 1
                 continue

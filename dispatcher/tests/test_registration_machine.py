@@ -76,6 +76,7 @@ class Registrations(RuleBasedStateMachine):
     """A namespace with two operators."""
 
     tensor: Callable[..., Any]
+    steps = 0
 
     def __init__(self) -> None:
         super().__init__()
@@ -394,6 +395,7 @@ class Registrations(RuleBasedStateMachine):
     @invariant()
     def calls_do_what_the_model_says(self) -> None:
         self.turn += 1
+        Registrations.steps += 1
         for op, device, x in (
             ("f", "CPU", self.large),
             ("g", "CPU", self.large),
@@ -431,7 +433,6 @@ class Registrations(RuleBasedStateMachine):
 
 def test_calls_do_what_a_model_of_the_table_says(tensor: Callable[..., Any]) -> None:
     Registrations.tensor = staticmethod(tensor)
-    print(f"DOVETAIL_HUNT={PROGRAMS}")
     options = settings(
         max_examples=PROGRAMS,
         stateful_step_count=STEPS,
@@ -442,3 +443,4 @@ def test_calls_do_what_a_model_of_the_table_says(tensor: Callable[..., Any]) -> 
         print_blob=False,
     )
     run(Registrations, settings=options)
+    print(f"DOVETAIL_HUNT={PROGRAMS}: {Registrations.steps} steps")

@@ -154,6 +154,7 @@ def test_a_backend_gives_its_description(install: Install, manager: PluginManage
     install("acme-tpu", "acme_tpu", BACKEND.format(name="tpu"), {"backends": {"tpu": "acme_tpu"}})
     spec = manager.load_backend("tpu")
     assert (spec.name, spec.device_count()) == ("tpu", 1)
+    assert manager.describe_backend("tpu") is spec
     assert sys.modules["acme_tpu"].loads == ["tpu"]
 
 

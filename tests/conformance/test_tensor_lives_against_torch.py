@@ -88,7 +88,8 @@ def modes(lib: Any, log: list[str]) -> dict[str, Callable[[], Any]]:
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            log.append(str(func).rpartition(".")[0].rstrip("_"))
+            name = str(func).rpartition(".")[0].rstrip("_")
+            log.append(name.replace("aten.fill", "aten.copy"))  # an item set
             return func(*args, **(kwargs or {}))
 
     class Function(lib.overrides.TorchFunctionMode):  # type: ignore[misc]
@@ -202,6 +203,8 @@ class Side:
 class Lives(RuleBasedStateMachine):
     """The same tensors in both libraries."""
 
+    steps = 0
+
     def __init__(self) -> None:
         super().__init__()
         self.sides = [Side(lib) for lib in LIBRARIES]
@@ -223,9 +226,11 @@ class Lives(RuleBasedStateMachine):
             texts.append(str(error))
             errors.append(type(error).__name__.replace("NotImplementedError", "RuntimeError"))
         assert errors[0] == errors[1], texts
+        if errors[0] != "NoneType":
+            return []  # what ran before it was refused is not compared
         ours, theirs = [compared(side.log) for side in self.sides]
         assert ours == theirs, f"{ours}\n{theirs}"
-        return [] if errors[0] != "NoneType" else results
+        return results
 
     def keep(self, results: list[Any]) -> None:
         if not results or any(each is None for each in results):
@@ -273,7 +278,7 @@ class Lives(RuleBasedStateMachine):
             # With the data of another tensor, views and bases part, and views are made anew
             # out of bounds, or refused here.
             parted = x._is_view() or any([each._base is x for each in s.tensors])
-            parted = parted or x.is_inference() or y.is_inference()
+            parted = parted or inside or x.is_inference() or y.is_inference()
             if not (
                 (x.is_inference() and not inside)
                 or (inside and name in ("detach_", "requires_grad_"))
@@ -340,6 +345,7 @@ class Lives(RuleBasedStateMachine):
 
     @invariant()
     def tensors_are_the_same(self) -> None:
+        Lives.steps += 1
         stacks = [ExitStack() for _ in self.sides]
         found = []
         for side, stack in zip(self.sides, stacks, strict=True):
@@ -358,7 +364,6 @@ class Lives(RuleBasedStateMachine):
 
 
 def test_tensors_live_as_in_pytorch() -> None:
-    print(f"DOVETAIL_HUNT={PROGRAMS}")
     options = settings(
         max_examples=PROGRAMS,
         stateful_step_count=50,
@@ -369,3 +374,4 @@ def test_tensors_live_as_in_pytorch() -> None:
         print_blob=False,
     )
     run(Lives, settings=options)
+    print(f"DOVETAIL_HUNT={PROGRAMS}: {Lives.steps} steps")

@@ -29,6 +29,15 @@ def test_a_removed_hook_does_not_run():
     assert x.grad.array.tolist() == [2.0]
 
 
+def test_a_hook_of_a_block_is_removed_behind_it():
+    x = tensor([1.0], True)
+    y = mul(x, x)
+    with y.register_hook(lambda grad: add(grad, grad)):
+        total(y).backward(retain_graph=True)
+    total(y).backward()
+    assert x.grad.array.tolist() == [6.0]
+
+
 def test_hooks_run_in_the_order_tensor_retained_before_after():
     x = tensor([1.0], True)
     y = mul(x, x)
