@@ -128,8 +128,8 @@ OPERATORS: dict[str, tuple[str, ...]] = {
     'pointwise.Pointwise': (
         '_conj_physical', 'abs', 'acos', 'acosh', 'angle', 'asin', 'asinh', 'atan', 'atan2',
         'atanh', 'cos', 'deg2rad', 'erf', 'erfc', 'expm1', 'frac', 'hypot', 'log1p', 'logaddexp',
-        'logaddexp2', 'nan_to_num', 'nextafter', 'rad2deg', 'round', 'rsqrt', 'sgn', 'sign', 'sin',
-        'xlogy.Scalar_Other', 'xlogy.Scalar_Self', 'xlogy.Tensor',
+        'logaddexp2', 'nan_to_num', 'nextafter', 'rad2deg', 'reciprocal', 'round', 'rsqrt', 'sgn',
+        'sign', 'sin', 'sqrt', 'xlogy.Scalar_Other', 'xlogy.Scalar_Self', 'xlogy.Tensor',
     ),
     'pooling.AveragePooling': (
         '_adaptive_avg_pool2d', '_adaptive_avg_pool2d_backward', '_adaptive_avg_pool3d',
@@ -313,6 +313,6 @@ FUNCTIONS: dict[str, str] = {
     'eq.Tensor': 'equal', 'expm1': 'expm1', 'ge.Tensor': 'greater_equal', 'gt.Tensor': 'greater',
     'hypot': 'hypot', 'le.Tensor': 'less_equal', 'log1p': 'log1p', 'logaddexp2': 'logaddexp2',
     'lt.Tensor': 'less', 'mul.Tensor': 'multiply', 'ne.Tensor': 'not_equal', 'neg': 'negative',
-    'nextafter': 'nextafter', 'sin': 'sin',
+    'nextafter': 'nextafter', 'reciprocal': 'reciprocal', 'sin': 'sin', 'sqrt': 'sqrt',
 }
 """Kernels that are a function of the array namespace: there are none if it has none."""

@@ -33,7 +33,9 @@ class Pointwise(Family):
         "log1p": "log1p",
         "logaddexp2": "logaddexp2",
         "nextafter": "nextafter",
+        "reciprocal": "reciprocal",
         "sin": "sin",
+        "sqrt": "sqrt",
     }
     functions: ClassVar = {"abs": "absolute"}
 
