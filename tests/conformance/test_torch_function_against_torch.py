@@ -511,3 +511,19 @@ def test_the_questions_of_overrides_have_the_same_answers() -> None:
         ]
 
     assert_alike(program)
+
+
+def test_backward_asks_what_is_no_tensor() -> None:
+    asked = []
+
+    class Overrides:
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            return func.__name__
+
+    for lib in (torch, dovetail):
+        value = Overrides()
+        asked.append([lib.autograd.backward(value), lib.autograd.backward([value])])
+    assert asked == [["backward", "backward"]] * 2

@@ -18,6 +18,7 @@ from ..imperative_engine import check_used, default_engine, wanted_edge
 from ..tasks.roots import Output, as_tuple, make_grads, plain_root
 
 
+@overridable
 def backward(
     tensors: Output | Sequence[Output],
     grad_tensors: TensorBase | Sequence[TensorBase | None] | None = None,
