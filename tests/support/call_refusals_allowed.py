@@ -93,11 +93,15 @@ REFUSALS_THAT_DIFFER = [
         call("_unsafe_masked_index", tensor([1.0, 2.0]), tensor([1.0]), [tensor([1], "int64")], 0),
     ),
     Allowance(
-        "a mask of attention broadcasts, a bool is a number to the multivariate gamma function, "
+        "a mask of attention broadcasts, "
         "as many sizes as given resample an image, and normal has a dtype beside out=, too",
         ("PyTorch raises",),
         lambda each, found: any(text in found.text for text in TAKEN_HERE),
-        call("mvlgamma", tensor([True], "bool"), 1),
+        call(
+            "scaled_dot_product_attention",
+            *[tensor(np.ones((2, 3, 4)))] * 3,
+            tensor(np.ones((5, 2, 3, 3))),
+        ),
     ),
     Allowance(
         "derivatives of functions promote and broadcast their operands",

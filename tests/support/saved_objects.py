@@ -11,6 +11,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import Any, Final
@@ -359,30 +360,32 @@ def made(kind: str) -> Any:
         return KINDS[kind]()
 
 
-def described(value: Any) -> Any:
-    """Return what is to be the same of two objects of a kind: names, numbers and texts, nested."""
-    kind = type(value).__name__
+def described(value: Any, *, with_layouts: bool = True) -> Any:
+    """Return what is to be the same of two objects of a kind: names, numbers and texts, nested.
+    Without layouts also of tensors of operators whose results lie elsewhere in memory by now.
+    """
+    kind, inner = type(value).__name__, partial(described, with_layouts=with_layouts)
     if isinstance(value, type) or (callable(value) and hasattr(value, "__code__")):
         return ("named", value.__name__, id(value))
     if isinstance(value, dovetail.Tensor):
-        return _described_tensor(kind, value)
+        return _described_tensor(kind, value, with_layouts=with_layouts)
     if isinstance(value, Mapping):
-        return kind, [(described(key), described(each)) for key, each in value.items()]
+        return kind, [(inner(key), inner(each)) for key, each in value.items()]
     if isinstance(value, (list, tuple, set)):
-        return kind, [described(each) for each in value]
+        return kind, [inner(each) for each in value]
     if isinstance(value, dovetail.Generator):
-        return kind, described(value.get_state())
+        return kind, inner(value.get_state())
     if isinstance(value, (nn.Module, optim.Optimizer)):
         code = value.code if isinstance(value, dovetail.fx.GraphModule) else ""
-        return kind, repr(value), code, described(value.state_dict())
+        return kind, repr(value), code, inner(value.state_dict())
     if isinstance(value, BaseException):
         return kind, repr(value.args)
     if isinstance(value, dovetail.tracing):
         return kind, [span.name for span in value.spans]
     if isinstance(value, (distributions.Distribution, distributions.Transform, data.Dataset)):
-        return kind, described(vars(value))
+        return kind, inner(vars(value))
     if hasattr(value, "state_dict"):
-        return kind, described(value.state_dict())
+        return kind, inner(value.state_dict())
     if isinstance(value, (nn.RemovableHandle, data.Sampler)) or type(value).__repr__ is _PLAIN:
         return kind
     return kind, repr(value)
@@ -391,11 +394,12 @@ def described(value: Any) -> Any:
 _PLAIN: Final = object.__repr__
 
 
-def _described_tensor(kind: str, tensor: Any) -> Any:
+def _described_tensor(kind: str, tensor: Any, *, with_layouts: bool) -> Any:
     if isinstance(tensor, (nn.UninitializedParameter, nn.UninitializedBuffer)):
         return kind, tensor.requires_grad
     # How far apart the elements of a dimension with one element would lie says nothing.
-    steps = () if tensor.is_sparse else zip(tensor.shape, tensor.stride(), strict=True)
+    skips = tensor.is_sparse or not with_layouts
+    steps = () if skips else zip(tensor.shape, tensor.stride(), strict=True)
     layout = tuple([step if size != 1 else 1 for size, step in steps])
     values = None if tensor.is_meta else tensor.detach().to_dense().tolist()
     facts = kind, str(tensor.dtype), str(tensor.device), tuple(tensor.shape), layout

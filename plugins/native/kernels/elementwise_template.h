@@ -210,7 +210,8 @@ OF(gelu_slope)(REAL x)
 {
     REAL size = OF(absolute)(x) < FAR ? OF(absolute)(x) : FAR;
     REAL tail = OF(lifted_tail)(size, 1) * C(0x1p-100);
-    return FMA(x, 0, x > 0 ? 1 - tail : tail); /* infinities times 0 are NaN */
+    /* infinities times 0 are NaN, and what is less than the smallest number is 0 */
+    return FMA(x, 0, x > 0 ? 1 - tail : tail) + C(0.);
 }
 
 KERNEL(gelu, NONE, OF(gelu_value)(x))

@@ -17,6 +17,7 @@ core = pytest.importorskip("dovetail_native._core", reason="built without a C co
 dovetail = pytest.importorskip("dovetail", reason="the front end is not installed")
 
 from dovetail.overrides import TorchFunctionMode, redispatch_function  # noqa: E402 - after what may be missing
+from dovetail_aten.calling.compiled_entries import described  # noqa: E402
 from dovetail_dispatcher import compiled_code  # noqa: E402
 
 from .entry_calls import ENTRIES, UNDEFINED, drawn_arguments, without_addresses  # noqa: E402
@@ -107,7 +108,7 @@ def test_modes_and_classes_see_of_any_call_what_the_text_shows_them(number: int)
     seen_calls = 0
     for at in range(CALLS // 4):
         entry = ENTRIES[name := drawn.choice(names)]
-        chosen, named = drawn_arguments(drawn, entry)
+        chosen, named = drawn_arguments(drawn, entry, described(entry.text))
         modes = drawn.choices([0, 1, 2], [3, 3, 1])[0]
         declines, in_no_grad = drawn.random() < 0.1, drawn.random() < 0.3
         found = []

@@ -110,7 +110,7 @@ class Recorder(TorchFunctionMode):
             name = self._names[key] = self._held[key]
             self.used[name] = self.attributes[name]
             return Place(name)
-        if key not in self._known and any(each is tensor for each in gc.get_objects()):
+        if key not in self._known and any([each is tensor for each in gc.get_objects()]):
             raise RuntimeError(
                 f"jit.trace: a tensor of shape {list(tensor.shape)} was made during the trace by "
                 "something that is not an operator, so that it would stay a constant. Make it by "

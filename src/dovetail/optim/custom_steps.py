@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import set_grad_enabled
-from dovetail_kernel import dtype, float32, float64, get_default_dtype
+from dovetail_kernel import Guard, dtype, float32, float64, get_default_dtype, restoring
 
 __all__ = [
     "_RequiredParameter",
@@ -58,6 +58,7 @@ def _use_grad_for_differentiable(func: _Function) -> _Function:
     """
 
     @wraps(func)
+    @restoring(*Guard.variables)
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
         with set_grad_enabled(bool(self.defaults["differentiable"])):
             return func(self, *args, **kwargs)

@@ -148,6 +148,7 @@ OP_INFOS = [
         products("ij", "jk"),
         lambda x, y: np.matmul(x.astype(np.int32), y.astype(np.int32)),
         frozenset({int8}),
+        supports_autograd=False,
         errors=refusals(
             (
                 lambda make: SampleInput(make(2, 3), make(3, 4).to(int32)),
