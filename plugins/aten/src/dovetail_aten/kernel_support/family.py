@@ -74,9 +74,7 @@ def never_warns(method: _Method) -> _Method:
 
 
 def lays_out(method: _Method) -> _Method:
-    """Mark a kernel of an elementwise operator that lays out its results itself: these do not lie
-    in memory in the order of all arguments.
-    """
+    """Mark a kernel that lays out its results itself: nothing else looks at where they lie."""
     setattr(method, "lays_out", True)  # noqa: B010  (a function's type knows no attributes)
     return method
 

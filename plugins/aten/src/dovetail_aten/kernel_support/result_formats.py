@@ -206,19 +206,21 @@ def in_result_format(
     name: str, kernel: Function, xp: Namespace, capabilities: Capabilities
 ) -> Function:
     """Return an array kernel whose results are in the memory format that the rule of its operator
-    says; any other kernel as it is.
+    says; any other kernel, and one that has the attribute ``lays_out``, as it is.
     """
 
     def geometry(array: Any) -> Geometry:
         return array.shape, capabilities.strides(array)
 
     orders = orders_of_results(name, geometry, capabilities.dtypes)
-    if orders is None:
+    if orders is None or getattr(kernel, "lays_out", False):
         return kernel
 
     def laid(array: Any, order: Order | None) -> Any:
         if order is None or array.ndim < 2 or getattr(array, "strides", None) is None:
             return array
+        if 1 not in array.shape and (*order,) == (*range(array.ndim),):
+            return capabilities.contiguous(array)
         return _laid_out(array, order, xp, capabilities)
 
     @wraps(kernel)

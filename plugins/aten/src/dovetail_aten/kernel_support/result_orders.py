@@ -5,6 +5,7 @@ arguments' strides, or of the operator alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from ..typing import Array
@@ -47,21 +48,21 @@ def _columns(ndim: int) -> Order:
     return (*range(ndim - 2), ndim - 1, ndim - 2)
 
 
-def fourier_order(of: Geometry, axes: tuple[int, ...], is_half: bool) -> Order:
+@lru_cache(1024)
+def fourier_order(strides: tuple[int, ...], axes: tuple[int, ...], is_half: bool) -> Order:
     """Return the order in memory of a Fourier transform along `axes`: the other dimensions by their
     strides, then the transformed ones, of which the last stays innermost if it is halved.
     """
-    shape, strides = of
-    count = len(shape) - len(axes)
+    count = len(strides) - len(axes)
     # Transformed dimensions among the first ones change places with the last of the others.
-    spare = iter([dim for dim in reversed(range(count, len(shape))) if dim not in axes])
+    spare = iter([dim for dim in reversed(range(count, len(strides))) if dim not in axes])
     others = [next(spare) if dim in axes else dim for dim in range(count)]
     free, kept = (axes[:-1], axes[-1:]) if is_half else (axes, ())
 
     def by_stride(dim: int) -> int:
         return -strides[dim]
 
-    return [*sorted(others, key=by_stride), *sorted(free, key=by_stride), *kept]
+    return (*sorted(others, key=by_stride), *sorted(free, key=by_stride), *kept)
 
 
 def _fourier(is_half: bool) -> OrderRule:
@@ -71,7 +72,7 @@ def _fourier(is_half: bool) -> OrderRule:
         axes = tuple(wrap_dims(tuple(dim), x.ndim)) if len(dim) else ()
         if not axes:
             return _of_operand(geometry, made, x)
-        return [fourier_order(geometry(x), axes, is_half)]
+        return [fourier_order(tuple(geometry(x)[1]), axes, is_half)]
 
     return orders
 

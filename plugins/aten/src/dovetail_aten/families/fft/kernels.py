@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...kernel_support.dims import wrap_dims
-from ...kernel_support.family import Family, operator
+from ...kernel_support.family import Family, lays_out, operator
 from ...kernel_support.geometry.memory_layout import inverse
 from ...kernel_support.result_orders import fourier_order
 from ...typing import Array
@@ -36,6 +36,7 @@ class Fourier(Family):
         return self._transformed(name, "_fft_c2c", turned, len(axes), norm).transpose(back)
 
     @operator("_fft_r2c")
+    @lays_out
     def fft_r2c(self, x: Any, dim: Sequence[int], normalization: int, onesided: bool) -> Any:
         """Return the transform of real numbers along `dim`; if `onesided`, only the nonnegative
         frequencies of the last dimension.
@@ -58,6 +59,7 @@ class Fourier(Family):
         return made.transpose(back)
 
     @operator("_fft_c2r")
+    @lays_out
     def fft_c2r(self, x: Any, dim: Sequence[int], normalization: int, last_dim_size: int) -> Any:
         """Return the real numbers with the frequencies `x`, which contains the nonnegative
         frequencies of the last dimension.
@@ -76,7 +78,7 @@ class Fourier(Family):
         """
         if x.ndim == 1:
             return x, (0,)
-        order = fourier_order((x.shape, self.capabilities.strides(x)), axes, is_half)
+        order = fourier_order(self.capabilities.strides(x), axes, is_half)
         return x.transpose(order), inverse(order)
 
     def _transformed(self, name: str, operator: str, x: Array, count: int, norm: str) -> Any:
