@@ -29,5 +29,8 @@ def is_ours(frame: FrameType) -> bool:
 
 
 def package(frame: FrameType) -> str:
-    """Return the name of the outermost package of the module that `frame` runs."""
-    return (frame.f_globals.get("__name__") or "").partition(".")[0]
+    """Return the name of the outermost package of the module that `frame` runs, also where it took
+    its name off, so that nothing warns in it.
+    """
+    names = frame.f_globals
+    return (names.get("__name__") or names.get("__package__") or "").partition(".")[0]

@@ -347,7 +347,8 @@ def renew_packet(packet: OpOverloadPacket) -> None:
         return OpOverloadPacket.__call__(packet, *args, **kwargs)
 
     entry = COMPILED_ENTRY.plug(call, partial(_described_packet, packet, call))
-    type(packet).__call__ = staticmethod(entry)  # type: ignore[method-assign]
+    if entry is not call:
+        type(packet).__call__ = staticmethod(entry)  # type: ignore[method-assign]
 
 
 def _described_packet(
