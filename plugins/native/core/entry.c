@@ -7,6 +7,7 @@
  * choice among other entries by the classes of the arguments. A call that leaves the fast path is a
  * call of the function. */
 #include "entry.h"
+#include "slots.h"
 
 #define MAX_CHOSEN 6 /* classes of arguments that a choice remembers */
 #define CHOICES 8
@@ -203,12 +204,9 @@ static PyObject *
 choose(Entry *self, PyObject *const *args, Py_ssize_t given, PyObject *names)
 {
     Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
-    PyObject *chosen = NULL, *positional = PyTuple_New(given), *keywords = PyDict_New();
+    PyObject *chosen = NULL, *positional = tuple_of_items(args, given), *keywords = PyDict_New();
     if (positional == NULL || keywords == NULL) {
         goto done;
-    }
-    for (Py_ssize_t i = 0; i < given; i++) {
-        PyTuple_SET_ITEM(positional, i, Py_NewRef(args[i]));
     }
     for (Py_ssize_t i = 0; i < named; i++) {
         if (PyDict_SetItem(keywords, PyTuple_GET_ITEM(names, i), args[given + i]) < 0) {

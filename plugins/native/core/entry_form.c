@@ -312,10 +312,7 @@ static PyObject *
 gathered(const call_form *form, PyObject *const *args, Py_ssize_t given)
 {
     Py_ssize_t first = form->positional - 1, count = given - first;
-    PyObject *ints = PyTuple_New(count);
-    for (Py_ssize_t i = 0; ints != NULL && i < count; i++) {
-        PyTuple_SET_ITEM(ints, i, Py_NewRef(args[first + i]));
-    }
+    PyObject *ints = tuple_of_items(args + first, count);
     if (ints != NULL && !are_ints(ints, form->parameters[first].kind == PARAMETER_INTS)) {
         Py_CLEAR(ints);
     }

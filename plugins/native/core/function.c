@@ -24,16 +24,6 @@ store(PyObject *parts, int which, PyObject *node, PyObject *value)
     return set(descriptor, node, value);
 }
 
-static PyObject *
-tuple_of(PyObject *const *items, Py_ssize_t count)
-{
-    PyObject *tuple = PyTuple_New(count);
-    for (Py_ssize_t i = 0; tuple != NULL && i < count; i++) {
-        PyTuple_SET_ITEM(tuple, i, Py_NewRef(items[i]));
-    }
-    return tuple;
-}
-
 /* The edge of a tensor, None if it does not require grad; NULL without an exception for a tensor of a
  * transform. */
 static PyObject *
@@ -85,8 +75,8 @@ set_edges(const module_state *state, PyObject *parts, PyObject *node, PyObject *
             others[other_count++] = found;
         }
     }
-    PyObject *next = recording < 0 ? NULL : tuple_of(edges, edge_count);
-    PyObject *places = next == NULL ? NULL : tuple_of(others, other_count);
+    PyObject *next = recording < 0 ? NULL : tuple_of_items(edges, edge_count);
+    PyObject *places = next == NULL ? NULL : tuple_of_items(others, other_count);
     while (edge_count > 0) {
         Py_DECREF(edges[--edge_count]);
     }
@@ -252,7 +242,7 @@ apply_function(const module_state *state, PyObject *parts, PyObject *const *args
         is_recorded < 0 ? NULL : PyObject_GetAttr(args[0], state->str__plain_call);
     int is_plain = noted != NULL && PyTuple_CheckExact(noted) && PyTuple_GET_SIZE(noted) == 2;
     PyObject *node = is_plain ? PyObject_CallNoArgs(PyTuple_GET_ITEM(noted, 0)) : NULL;
-    PyObject *inputs = node == NULL ? NULL : tuple_of(args + 1, given - 1);
+    PyObject *inputs = node == NULL ? NULL : tuple_of_items(args + 1, given - 1);
     int recording = inputs == NULL ? -1 : set_edges(state, parts, node, args + 1, given - 1);
     if (recording >= 0 && put(state->state_variable, part(parts, APPLY_NO_GRAD)) == 0) {
         PyObject *told[MAX_GIVEN] = {node};

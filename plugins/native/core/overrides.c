@@ -301,12 +301,10 @@ call_overridden(const module_state *state, const call_form *form, PyObject *cons
         goto done;
     }
     if (is_spread(form, args, given)) {
-        spread = PyTuple_New(given - form->positional + 1);
+        Py_ssize_t first = form->positional - 1;
+        spread = tuple_of_items(args + first, given - first);
         if (spread == NULL) {
             goto done;
-        }
-        for (Py_ssize_t i = form->positional - 1; i < given; i++) {
-            PyTuple_SET_ITEM(spread, i - form->positional + 1, Py_NewRef(args[i]));
         }
         values[form->positional - 1] = spread;
     }
@@ -394,11 +392,8 @@ call_overridden_method(const module_state *state, PyObject *entry, PyObject *fun
         }
     }
     if (asked.modes != NULL || asked.overloaded != NULL) {
-        positional = PyTuple_New(count);
+        positional = tuple_of_items(args, count);
         keywords = PyDict_New();
-        for (Py_ssize_t i = 0; positional != NULL && i < count; i++) {
-            PyTuple_SET_ITEM(positional, i, Py_NewRef(args[i]));
-        }
         if (positional != NULL && keywords != NULL) {
             result = ask(state, &asked, func, positional, keywords);
         }

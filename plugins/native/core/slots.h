@@ -64,6 +64,17 @@ PyObject *new_counter(const module_state *state, PyObject *value);
 PyObject *new_tensor(
     const module_state *state, PyObject *array, PyObject *signature, PyObject *output_nr);
 
+/* A new tuple of items. */
+static inline PyObject *
+tuple_of_items(PyObject *const *items, Py_ssize_t count)
+{
+    PyObject *tuple = PyTuple_New(count);
+    for (Py_ssize_t i = 0; tuple != NULL && i < count; i++) {
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(items[i]));
+    }
+    return tuple;
+}
+
 /* A new instance of `type`, a Python class without __new__ and __init__, with empty slots. */
 static inline PyObject *
 bare_instance(PyTypeObject *type)

@@ -64,10 +64,7 @@ call_body(const module_state *state, PyObject *body, PyObject **args, Py_ssize_t
     if (!is_variadic) {
         return route_vectorcall(route, args + 1, (size_t)taken - 1, NULL);
     }
-    PyObject *rest = PyTuple_New(count + 1 - taken);
-    for (Py_ssize_t i = taken - 1; rest != NULL && i < count; i++) {
-        PyTuple_SET_ITEM(rest, i + 1 - taken, Py_NewRef(args[i]));
-    }
+    PyObject *rest = tuple_of_items(args + taken - 1, count + 1 - taken);
     args[taken - 1] = rest;
     PyObject *grads =
         rest == NULL ? NULL : route_vectorcall(route, args + 1, (size_t)taken - 1, NULL);

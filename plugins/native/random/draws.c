@@ -81,7 +81,7 @@ draw_uniform(draw made, int precision, double low, double high)
     }
 }
 
-KERNEL(uniform)
+COMPUTE(uniform)
 {
     draw made;
     int precision;
@@ -105,7 +105,7 @@ draw_choices(draw made, double p)
     }
 }
 
-KERNEL(chosen)
+COMPUTE(chosen)
 {
     draw made;
     double p;
@@ -206,7 +206,7 @@ draw_pairs(draw made, int precision, double mean, double std, double *kept)
 
 /* Numbers in blocks where there are enough and `blocks` is not 0; 2 stands for half precision, whose
  * last words are not drawn. */
-KERNEL(normal)
+COMPUTE(normal)
 {
     draw made;
     int precision;
@@ -249,7 +249,7 @@ draw_times(draw made, int precision, double scale)
     }
 }
 
-KERNEL(exponential)
+COMPUTE(exponential)
 {
     draw made;
     int precision;
@@ -298,7 +298,7 @@ read_width(PyObject *object, npy_uint64 *width)
     return is_whole;
 }
 
-KERNEL(integers)
+COMPUTE(integers)
 {
     draw made;
     npy_intp low;
@@ -337,7 +337,7 @@ shuffle(draw made, int paired)
     }
 }
 
-KERNEL(permutation)
+COMPUTE(permutation)
 {
     draw made;
     int paired;

@@ -233,13 +233,13 @@ numbers_of(PyObject *const *arguments, number_function *draw, PyObject *second, 
     return made;
 }
 
-KERNEL(draw_poisson)
+COMPUTE(draw_poisson)
 {
     stream draws;
     return (PyObject *)numbers_of(arguments, poisson, NULL, &draws);
 }
 
-KERNEL(draw_binomial)
+COMPUTE(draw_binomial)
 {
     stream draws;
     return arguments[3] == NULL
@@ -248,7 +248,7 @@ KERNEL(draw_binomial)
 }
 
 /* random.gamma(bits, size, alpha, kept): the numbers, and the new `kept`. */
-KERNEL(draw_gamma)
+COMPUTE(draw_gamma)
 {
     stream draws = {.kept = NAN};
     if (is_given(arguments[3]) && !read_number(arguments[3], &draws.kept)) {

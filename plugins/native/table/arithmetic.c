@@ -16,7 +16,7 @@ combine(
 
 /* The sum of an array and one that is scaled by alpha, which PyTorch rounds to half precision: a
  * new array, or the one that is given. */
-KERNEL_OF(scaled_sum, sign)
+COMPUTE_OF(scaled_sum, sign)
 {
     double alpha;
     return read_number(arguments[2], &alpha)
@@ -27,7 +27,7 @@ KERNEL_OF(scaled_sum, sign)
 }
 
 /* An array plus a scaled product or quotient of two others. */
-KERNEL_OF(add_scaled, function)
+COMPUTE_OF(add_scaled, function)
 {
     double value = 1;
     return arguments[3] == NULL || read_number(arguments[3], &value)
@@ -36,7 +36,7 @@ KERNEL_OF(add_scaled, function)
 }
 
 /* A number on the way to an end: from the nearer end, so that a weight of 1 gives that. */
-KERNEL(interpolate)
+COMPUTE(interpolate)
 {
     double weight;
     if (!read_number(arguments[2], &weight)) {
@@ -48,7 +48,7 @@ KERNEL(interpolate)
 }
 
 /* Huber's loss of every element. */
-KERNEL(huber_terms)
+COMPUTE(huber_terms)
 {
     double bound;
     return read_number(arguments[2], &bound)
@@ -57,7 +57,7 @@ KERNEL(huber_terms)
 }
 
 /* A number from which a scaled array is subtracted. */
-KERNEL(subtract_from)
+COMPUTE(subtract_from)
 {
     double numbers[2] = {0, 1};
     if (precision_of(arguments[0]) < 0 || !read_number(arguments[1], &numbers[0]) ||
@@ -93,7 +93,7 @@ number_like(PyObject *object, PyObject *array)
 }
 
 /* A function of two arrays, of which the second may be a number. */
-KERNEL_OF(of_number, function)
+COMPUTE_OF(of_number, function)
 {
     double number;
     if (!read_number(arguments[1], &number)) {
@@ -109,12 +109,12 @@ KERNEL_OF(of_number, function)
 }
 
 /* The next number in half precision is another one in single precision. */
-KERNEL(nextafter_of_wide)
+COMPUTE(nextafter_of_wide)
 {
     return precision_of(arguments[0]) < 0 ? NULL : of_two(arguments, ELEMENTWISE_nextafter);
 }
 
-KERNEL(divide_in_mode)
+COMPUTE(divide_in_mode)
 {
     return arguments[2] != NULL && PyUnicode_Check(arguments[2]) &&
                    PyUnicode_CompareWithASCIIString(arguments[2], "floor") == 0
@@ -122,7 +122,7 @@ KERNEL(divide_in_mode)
                : NULL;
 }
 
-KERNEL(interpolate_by_array)
+COMPUTE(interpolate_by_array)
 {
     return arguments[1] != NULL && arguments[2] != NULL
                ? evaluate_into(ELEMENTWISE_lerp, 3, arguments, NULL, arguments[OUT])
@@ -144,7 +144,7 @@ of_both(
     return both;
 }
 
-KERNEL(prelu_backward)
+COMPUTE(prelu_backward)
 {
     return arguments[1] != NULL && arguments[2] != NULL
                ? of_both(
@@ -153,13 +153,13 @@ KERNEL(prelu_backward)
                : NULL;
 }
 
-KERNEL(log_sigmoid)
+COMPUTE(log_sigmoid)
 {
     return of_both(arguments, ELEMENTWISE_log_sigmoid, 1, ELEMENTWISE_power_of_size, 1);
 }
 
 /* Numbers in place of NaN and infinities: by default 0 and the ends of the dtype. */
-KERNEL(replace_infinite)
+COMPUTE(replace_infinite)
 {
     int precision = precision_of(arguments[0]), half = half_of_plain(arguments[0]);
     double greatest = precision == 1 ? DBL_MAX : half == 0 ? 65504 : half == 1 ? 0x1.fep127 : FLT_MAX;
@@ -208,7 +208,7 @@ raise_doubles(char *const *data, const double *numbers, ptrdiff_t count)
     raise_elements(data, count, 1);
 }
 
-KERNEL(power_of_arrays)
+COMPUTE(power_of_arrays)
 {
     int precision = precision_of(arguments[0]) == 1;
     return arguments[1] != NULL &&
@@ -221,7 +221,7 @@ KERNEL(power_of_arrays)
 }
 
 /* Squares, cubes and what is divided by them, as products; other powers by numbers. */
-KERNEL(power)
+COMPUTE(power)
 {
     double exponent;
     int precision = precision_of(arguments[0]);

@@ -157,7 +157,7 @@ read_attention(PyObject *const *arguments, int precision, attention_sizes *sizes
 
 /* _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask,
  * scale): means, logarithms. */
-KERNEL(attention)
+COMPUTE(attention)
 {
     int precision = precision_of(arguments[0]);
     attention_sizes sizes;

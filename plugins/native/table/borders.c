@@ -116,7 +116,7 @@ read_mode(PyObject *name)
 }
 
 /* In channels_last the axes with a border are followed by the channels. */
-KERNEL(border)
+COMPUTE(border)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp pad[NPY_MAXDIMS], shape[NPY_MAXDIMS];

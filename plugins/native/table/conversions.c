@@ -141,13 +141,13 @@ convert(PyObject *object, PyObject *wanted)
 }
 
 /* arrays.cast(array, dtype) */
-KERNEL(cast)
+COMPUTE(cast)
 {
     return arguments[1] == NULL ? NULL : convert(arguments[0], arguments[1]);
 }
 
 /* _to_copy(self, dtype, …, memory_format) */
-KERNEL(to_copy)
+COMPUTE(to_copy)
 {
     return is_given(arguments[1]) && !is_given(arguments[6]) ? convert(arguments[0], arguments[1])
                                                              : NULL;

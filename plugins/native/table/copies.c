@@ -6,7 +6,7 @@
 
 /* ---- what is written ------------------------------------------------------------------------- */
 
-KERNEL(zero)
+COMPUTE(zero)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     if (x == NULL) {
@@ -17,13 +17,13 @@ KERNEL(zero)
     return PyArray_Zeros(0, NULL, dtype, 0);
 }
 
-KERNEL(number)
+COMPUTE(number)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     return x == NULL || arguments[1] == NULL ? NULL : (PyObject *)number_like(x, arguments[1]);
 }
 
-KERNEL(source)
+COMPUTE(source)
 {
     PyArrayObject *x = plain_array(arguments[0]), *from = plain_array(arguments[1]);
     if (x == NULL || from == NULL || (PyArray_NDIM(from) == 0 && PyArray_NDIM(x) > 0) ||
@@ -35,14 +35,14 @@ KERNEL(source)
 
 /* ---- whole arrays ---------------------------------------------------------------------------- */
 
-KERNEL(copy_whole)
+COMPUTE(copy_whole)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     return x == NULL || is_given(arguments[1]) ? NULL : (PyObject *)copy_of(x);
 }
 
 /* arrays.contiguous(array): the array itself, or a copy in C order. */
-KERNEL(contiguous)
+COMPUTE(contiguous)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     if (x == NULL || PyArray_IS_C_CONTIGUOUS(x)) {
@@ -77,7 +77,7 @@ copy_part(PyArrayObject *to, npy_intp to_offset, const npy_intp *to_strides, PyA
 }
 
 /* The result, whose axes are taken in two: which repetition, and where in it. */
-KERNEL(repeat)
+COMPUTE(repeat)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp counts[NPY_MAXDIMS], dims[NPY_MAXDIMS], pairs[NPY_MAXDIMS];
@@ -139,7 +139,7 @@ filled(PyArrayObject *model, PyObject *number, const npy_intp *dims)
 }
 
 /* Pairs of how many elements come before and after, from the last axis on; negative ones leave out. */
-KERNEL(pad)
+COMPUTE(pad)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     int is_last = x != NULL && is_channels_last(x);
@@ -216,7 +216,7 @@ joins(PyArrayObject *first, PyObject *item, int axis, int is_new)
 
 /* Join images whose channels all come last in memory along an axis: as arrays in C order, whose axes
  * are as memory has them. NULL as `join`. */
-KERNEL_OF(join, is_new);
+COMPUTE_OF(join, is_new);
 static PyObject *
 join_last(PyObject *list, int axis, int ndim)
 {
@@ -239,7 +239,7 @@ join_last(PyObject *list, int axis, int ndim)
     return made == NULL ? NULL : (PyObject *)with_channels_second((PyArrayObject *)made);
 }
 
-KERNEL_OF(join, is_new)
+COMPUTE_OF(join, is_new)
 {
     PyObject *list = arguments[0];
     if (list == NULL || !PyList_CheckExact(list) || PyList_GET_SIZE(list) == 0) {
@@ -319,7 +319,7 @@ copy_backwards(char *to, PyArrayObject *turned)
     }
 }
 
-KERNEL(flip)
+COMPUTE(flip)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp axes[NPY_MAXDIMS], strides[NPY_MAXDIMS], offset = 0;
@@ -381,7 +381,7 @@ shift_blocks(char *to, const char *from, npy_intp block, npy_intp moved, npy_int
     }
 }
 
-KERNEL(roll)
+COMPUTE(roll)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp shift, dim;
@@ -427,7 +427,7 @@ copy_triangle(
     }
 }
 
-KERNEL_OF(triangle, part)
+COMPUTE_OF(triangle, part)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp diagonal = 0;
@@ -477,7 +477,7 @@ MIRROR(mirror_single, float)
 MIRROR(mirror_double, double)
 
 /* fft.mirrored(half, axis, size), along the last axis of an array in C order. */
-KERNEL(mirrored)
+COMPUTE(mirrored)
 {
     PyArrayObject *half = plain_array(arguments[0]);
     npy_intp axis, size, dims[NPY_MAXDIMS];
@@ -544,13 +544,13 @@ choose(PyArrayObject *condition, PyArrayObject *first, PyArrayObject *second)
     return compute_rows(&call);
 }
 
-KERNEL(where)
+COMPUTE(where)
 {
     return choose(
         plain_array(arguments[0]), plain_array(arguments[1]), plain_array(arguments[2]));
 }
 
-KERNEL(masked_fill)
+COMPUTE(masked_fill)
 {
     PyObject *filled[] = {arguments[0], arguments[2]}, *value = number(filled, 0);
     PyObject *made = choose(

@@ -63,7 +63,7 @@ new_of(int ndim, const npy_intp *dims, PyArray_Descr *dtype, contents fill)
     return made;
 }
 
-KERNEL_OF(of_size, fill)
+COMPUTE_OF(of_size, fill)
 {
     npy_intp dims[NPY_MAXDIMS];
     int ndim = read_ints(arguments[0], dims);
@@ -74,7 +74,7 @@ KERNEL_OF(of_size, fill)
     return new_of(ndim, dims, (PyArray_Descr *)arguments[1], fill);
 }
 
-KERNEL_OF(like, fill)
+COMPUTE_OF(like, fill)
 {
     PyArrayObject *model = plain_array(arguments[0]);
     if (model == NULL || !PyArray_IS_C_CONTIGUOUS(model) || is_given(arguments[2]) ||

@@ -194,13 +194,13 @@ read_approximation(PyObject *object, int exact, int by_tanh)
                                                                    : -1;
 }
 
-KERNEL(gelu)
+COMPUTE(gelu)
 {
     int function = read_approximation(arguments[1], ELEMENTWISE_gelu, ELEMENTWISE_gelu_tanh);
     return function < 0 ? NULL : of_first(arguments, function, NULL);
 }
 
-KERNEL(gelu_backward)
+COMPUTE(gelu_backward)
 {
     int function = read_approximation(
         arguments[2], ELEMENTWISE_gelu_backward, ELEMENTWISE_gelu_tanh_backward);
@@ -221,28 +221,28 @@ limit(
                : NULL;
 }
 
-KERNEL(clamp)
+COMPUTE(clamp)
 {
     return is_given(arguments[1]) || is_given(arguments[2])
                ? limit(arguments, arguments[1], arguments[2], -INFINITY, INFINITY)
                : NULL;
 }
 
-KERNEL(clamp_min)
+COMPUTE(clamp_min)
 {
     return is_given(arguments[1])
                ? limit(arguments, arguments[1], NULL, -INFINITY, INFINITY)
                : NULL;
 }
 
-KERNEL(clamp_max)
+COMPUTE(clamp_max)
 {
     return is_given(arguments[1])
                ? limit(arguments, NULL, arguments[1], -INFINITY, INFINITY)
                : NULL;
 }
 
-KERNEL(hardtanh)
+COMPUTE(hardtanh)
 {
     return arguments[1] == Py_None || arguments[2] == Py_None
                ? NULL
@@ -263,7 +263,7 @@ static const struct {
     [ELEMENTWISE_threshold_backward] = {2, 1, {NAN}},
 };
 
-KERNEL_OF(of_numbers, function)
+COMPUTE_OF(of_numbers, function)
 {
     int arrays = with_numbers[function].arrays;
     PyObject *array = arguments[arrays - 1];
@@ -279,7 +279,7 @@ KERNEL_OF(of_numbers, function)
     return evaluate_into(function, arrays, arguments, numbers, arguments[OUT]);
 }
 
-KERNEL(shrink_backward)
+COMPUTE(shrink_backward)
 {
     double bound;
     return arguments[1] != NULL && arguments[2] != NULL &&
@@ -288,7 +288,7 @@ KERNEL(shrink_backward)
                : NULL;
 }
 
-KERNEL(leaky_relu_backward)
+COMPUTE(leaky_relu_backward)
 {
     int is_result;
     double slope;
@@ -299,7 +299,7 @@ KERNEL(leaky_relu_backward)
                : NULL;
 }
 
-KERNEL(hardshrink)
+COMPUTE(hardshrink)
 {
     double bound;
     return read_size_bound(arguments[1], arguments[0], &bound)
@@ -307,7 +307,7 @@ KERNEL(hardshrink)
                : NULL;
 }
 
-KERNEL(softshrink)
+COMPUTE(softshrink)
 {
     double bound;
     return read_parameter(arguments[1], arguments[0], 0.5, &bound) && bound >= 0 &&
@@ -328,7 +328,7 @@ read_factors(PyObject *const *arguments, PyObject *array, double *factors)
     return factors[2] > 0 && isfinite(factors[2]);
 }
 
-KERNEL(elu)
+COMPUTE(elu)
 {
     double factors[3];
     if (!read_factors(arguments + 1, arguments[0], factors)) {
@@ -338,7 +338,7 @@ KERNEL(elu)
     return of_first(arguments, ELEMENTWISE_elu, numbers);
 }
 
-KERNEL(celu)
+COMPUTE(celu)
 {
     double numbers[2];
     if (!read_parameter(arguments[1], arguments[0], 1, numbers) || !(numbers[0] > 0) ||
@@ -349,7 +349,7 @@ KERNEL(celu)
     return of_first(arguments, ELEMENTWISE_celu, numbers);
 }
 
-KERNEL(elu_backward)
+COMPUTE(elu_backward)
 {
     int is_result;
     double factors[3];

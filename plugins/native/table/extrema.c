@@ -77,7 +77,7 @@ with_axis(PyArrayObject *array, int axis, int keeps)
     return made;
 }
 
-KERNEL_OF(index_of, kind)
+COMPUTE_OF(index_of, kind)
 {
     int axis, keeps;
     if (!read_arguments(arguments, &axis, &keeps)) {
@@ -86,7 +86,7 @@ KERNEL_OF(index_of, kind)
     return with_axis(indices_along(kind, (PyArrayObject *)arguments[0], axis), axis, keeps);
 }
 
-KERNEL_OF(extremum_along, kind)
+COMPUTE_OF(extremum_along, kind)
 {
     int axis, keeps;
     if (!read_arguments(arguments, &axis, &keeps)) {

@@ -46,7 +46,7 @@ set_shape(npy_intp *shape, PyObject *images, PyObject *grid)
     }
 }
 
-KERNEL_OF(values, ndim)
+COMPUTE_OF(values, ndim)
 {
     grid_sampling how;
     int precision;
@@ -72,7 +72,7 @@ KERNEL_OF(values, ndim)
     return (PyObject *)made;
 }
 
-KERNEL(gradients)
+COMPUTE(gradients)
 {
     grid_sampling how;
     int precision, asked[2];

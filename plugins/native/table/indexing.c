@@ -42,7 +42,7 @@ slices_at(PyObject *x, int axis, PyObject *index)
 }
 
 /* index_select(self, dim, index) */
-KERNEL(index_select)
+COMPUTE(index_select)
 {
     int axis;
     PyObject *x = arguments[0], *index = arguments[2];
@@ -58,7 +58,7 @@ KERNEL(index_select)
 }
 
 /* embedding(weight, indices, …) */
-KERNEL(embedding)
+COMPUTE(embedding)
 {
     if (!is_array(arguments[0]) || !is_index(arguments[1]) ||
         PyArray_NDIM((PyArrayObject *)arguments[0]) != 2) {
@@ -68,7 +68,7 @@ KERNEL(embedding)
 }
 
 /* gather(self, dim, index) */
-KERNEL(gather)
+COMPUTE(gather)
 {
     int axis;
     PyArrayObject *x = (PyArrayObject *)arguments[0], *index = (PyArrayObject *)arguments[2];
@@ -83,7 +83,7 @@ KERNEL(gather)
 }
 
 /* arrays.take_along_axis(arr, indices, axis), without broadcasting. */
-KERNEL(take_along_axis)
+COMPUTE(take_along_axis)
 {
     PyObject *x = arguments[0], *index = arguments[1], *axis = arguments[2];
     int place;
@@ -95,7 +95,7 @@ KERNEL(take_along_axis)
 }
 
 /* take(self, index) */
-KERNEL(take)
+COMPUTE(take)
 {
     PyArrayObject *index = (PyArrayObject *)arguments[1];
     indexed_call call = {0};
@@ -113,7 +113,7 @@ KERNEL(take)
 
 /* index.Tensor(self, indices). What is not in C order has a memory order of its own, which the
  * reference knows. */
-KERNEL(index_elements)
+COMPUTE(index_elements)
 {
     index_key key;
     if (!is_array(arguments[0]) || !read_key(arguments[1], (PyArrayObject *)arguments[0], &key)) {

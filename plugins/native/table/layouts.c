@@ -103,7 +103,6 @@ order_operands(PyArrayObject *const *arrays, int count, npy_intp *dims, int *ord
         int missing = ndim - PyArray_NDIM(arrays[i]);
         for (int axis = 0; axis < ndim; axis++) {
             npy_intp size = axis < missing ? 1 : PyArray_DIM(arrays[i], axis - missing);
-            strides[i][axis] = axis < missing ? 0 : PyArray_STRIDE(arrays[i], axis - missing);
             if (size != 1 && dims[axis] != 1 && size != dims[axis]) {
                 return -1;
             }
@@ -112,8 +111,9 @@ order_operands(PyArrayObject *const *arrays, int count, npy_intp *dims, int *ord
     }
     for (int i = 0; i < count; i++) { /* an axis of one element counts unless it is expanded */
         int missing = ndim - PyArray_NDIM(arrays[i]);
-        for (int axis = missing; axis < ndim; axis++) {
-            strides[i][axis] *= PyArray_DIM(arrays[i], axis - missing) == dims[axis];
+        for (int axis = 0; axis < ndim; axis++) {
+            int is_expanded = axis < missing || PyArray_DIM(arrays[i], axis - missing) != dims[axis];
+            strides[i][axis] = is_expanded ? 0 : PyArray_STRIDE(arrays[i], axis - missing);
         }
     }
     order_axes(ndim, dims, count, by_operand, inner_first);

@@ -46,7 +46,7 @@ read_reduction(PyObject *object)
     return read_size(object, &number) && number <= SUM ? (int)number : -1;
 }
 
-KERNEL(forward)
+COMPUTE(forward)
 {
     PyObject *array = arguments[0];
     int precision = precision_of(array), reduction = read_reduction(arguments[3]);
@@ -83,7 +83,7 @@ KERNEL(forward)
     return tuple_of(&made);
 }
 
-KERNEL(backward)
+COMPUTE(backward)
 {
     PyObject *array = arguments[1];
     int precision = precision_of(array), reduction = read_reduction(arguments[4]);

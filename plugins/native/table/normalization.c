@@ -66,7 +66,7 @@ ends_alike(PyObject *object, PyObject *array, int lead)
            has_shape(object, PyArray_NDIM(whole) - lead, PyArray_DIMS(whole) + lead);
 }
 
-KERNEL(layer_norm)
+COMPUTE(layer_norm)
 {
     PyObject *array = arguments[0];
     int lead, precision = precision_of(array);
@@ -104,7 +104,7 @@ KERNEL(layer_norm)
     return tuple_of(&made);
 }
 
-KERNEL(layer_norm_backward)
+COMPUTE(layer_norm_backward)
 {
     PyObject *array = arguments[1], *of_weight = arguments[5], *of_bias = arguments[6];
     int lead, mask[3], precision = precision_of(array);
@@ -202,7 +202,7 @@ be_rows(image_shape *shape, int is_last)
     }
 }
 
-KERNEL(batch_norm)
+COMPUTE(batch_norm)
 {
     PyObject *array = arguments[0];
     int training, precision = precision_of(array);
@@ -246,7 +246,7 @@ KERNEL(batch_norm)
     return tuple_of(&made);
 }
 
-KERNEL(batch_norm_backward)
+COMPUTE(batch_norm_backward)
 {
     PyObject *array = arguments[1];
     int training, mask[3], precision = precision_of(array);
@@ -315,7 +315,7 @@ is_vector(PyObject *object)
                                  PyArray_NDIM((PyArrayObject *)object) == 1);
 }
 
-KERNEL(group_norm)
+COMPUTE(group_norm)
 {
     PyObject *array = arguments[0];
     int precision = precision_of(array);
@@ -347,7 +347,7 @@ KERNEL(group_norm)
     return tuple_of(&made);
 }
 
-KERNEL(group_norm_backward)
+COMPUTE(group_norm_backward)
 {
     PyObject *array = arguments[1];
     int mask[3], precision = precision_of(array);

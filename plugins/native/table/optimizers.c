@@ -135,7 +135,7 @@ static const step_rule rules[] = {{4, 5, 8, take_adam}, {2, 2, 6, take_sgd}, {3,
 
 /* Take the steps of a group: arrays and numbers of each parameter. Return True, or NULL without an
  * exception if one does not fit: then nothing was written. */
-KERNEL(take_steps)
+COMPUTE(take_steps)
 {
     const step_rule *rule = rules + variant;
     int count = rule->count;

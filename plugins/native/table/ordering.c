@@ -183,7 +183,7 @@ first_along(
     return tuple_of(&made);
 }
 
-KERNEL(sort)
+COMPUTE(sort)
 {
     int axis, greatest_first;
     if (!has_order_along(arguments[0], arguments[1], &axis) ||
@@ -194,13 +194,13 @@ KERNEL(sort)
     return first_along(arguments[0], axis, PyArray_DIM(x, axis), greatest_first, x);
 }
 
-KERNEL(sort_stable)
+COMPUTE(sort_stable)
 {
     PyObject *const others[] = {arguments[0], arguments[2], arguments[3]};
     return sort(others, 0);
 }
 
-KERNEL(topk)
+COMPUTE(topk)
 {
     npy_intp k;
     int axis, greatest_first = 1;
@@ -324,7 +324,7 @@ chosen_along(PyObject *object, int axis, int keeps, choice chosen, npy_intp rank
     return tuple_of(&made);
 }
 
-KERNEL_OF(choose_along, chosen)
+COMPUTE_OF(choose_along, chosen)
 {
     int axis, keeps;
     return has_order_along(arguments[0], arguments[1], &axis) &&
@@ -333,7 +333,7 @@ KERNEL_OF(choose_along, chosen)
                : NULL;
 }
 
-KERNEL(kthvalue)
+COMPUTE(kthvalue)
 {
     npy_intp k;
     int axis, keeps;
@@ -346,7 +346,7 @@ KERNEL(kthvalue)
 }
 
 /* The median of all elements. */
-KERNEL_OF(median, chosen)
+COMPUTE_OF(median, chosen)
 {
     ordered_rows rows = {0};
     if (!has_order(arguments[0]) || !open_rows(&rows, arguments[0], NULL, 0)) {
@@ -390,7 +390,7 @@ find_groups(const ordered_rows *rows, int64_t *groups)
 }
 
 /* The distinct elements in order, the group of each element and the sizes of groups. */
-KERNEL(unique)
+COMPUTE(unique)
 {
     int has_groups, has_counts;
     ordered_rows rows = {0};

@@ -230,7 +230,7 @@ compute_maxima(const pooling *read, PyObject *images, int may_stay)
     return tuple_of(&made);
 }
 
-KERNEL_OF(max_pool, ndim)
+COMPUTE_OF(max_pool, ndim)
 {
     pooling read;
     return read_images(arguments[0], ndim, &read) &&
@@ -241,7 +241,7 @@ KERNEL_OF(max_pool, ndim)
                : NULL;
 }
 
-KERNEL_OF(adaptive_max_pool, ndim)
+COMPUTE_OF(adaptive_max_pool, ndim)
 {
     pooling read;
     return read_images(arguments[0], ndim, &read) && read_number_of_windows(&read, arguments[1])
@@ -314,17 +314,17 @@ averages(PyObject *images, PyObject *gradients, PyObject *const *how, int ndim)
     return compute_averages(&read, images, gradients, divisor);
 }
 
-KERNEL_OF(avg_pool, ndim)
+COMPUTE_OF(avg_pool, ndim)
 {
     return averages(arguments[0], NULL, arguments + 1, ndim);
 }
 
-KERNEL_OF(avg_pool_backward, ndim)
+COMPUTE_OF(avg_pool_backward, ndim)
 {
     return arguments[1] == NULL ? NULL : averages(arguments[1], arguments[0], arguments + 2, ndim);
 }
 
-KERNEL_OF(adaptive_avg_pool, ndim)
+COMPUTE_OF(adaptive_avg_pool, ndim)
 {
     pooling read;
     pooling_divisor divisor = {0, 0};
@@ -333,7 +333,7 @@ KERNEL_OF(adaptive_avg_pool, ndim)
                : NULL;
 }
 
-KERNEL_OF(adaptive_avg_pool_backward, ndim)
+COMPUTE_OF(adaptive_avg_pool_backward, ndim)
 {
     pooling read;
     pooling_divisor divisor = {0, 0};
@@ -411,22 +411,22 @@ maxima_backward(PyObject *grad, PyObject *images, PyObject *indices, int ndim, i
                : NULL;
 }
 
-KERNEL_OF(max_pool_backward, ndim)
+COMPUTE_OF(max_pool_backward, ndim)
 {
     return maxima_backward(arguments[0], arguments[1], arguments[7], ndim, 1);
 }
 
-KERNEL_OF(adaptive_max_pool_backward, ndim)
+COMPUTE_OF(adaptive_max_pool_backward, ndim)
 {
     return maxima_backward(arguments[0], arguments[1], arguments[2], ndim, ndim == 2);
 }
 
-KERNEL_OF(fractional_max_pool_backward, ndim)
+COMPUTE_OF(fractional_max_pool_backward, ndim)
 {
     return maxima_backward(arguments[0], arguments[1], arguments[4], ndim, 0);
 }
 
-KERNEL_OF(max_unpool, ndim)
+COMPUTE_OF(max_unpool, ndim)
 {
     npy_intp sizes[3], shape[NPY_MAXDIMS], numbers[3];
     if (!are_values_at(arguments[0], arguments[1], ndim) ||

@@ -170,7 +170,7 @@ product(
 /* ---- operators ------------------------------------------------------------------------------- */
 
 /* mm and bmm: arrays of `ndim` axes. */
-KERNEL_OF(multiply, ndim)
+COMPUTE_OF(multiply, ndim)
 {
     PyArrayObject *x = blas_array(arguments[0], ndim), *other = blas_array(arguments[1], ndim);
     if (x == NULL || other == NULL || PyArray_TYPE(x) != PyArray_TYPE(other) ||
@@ -185,7 +185,7 @@ KERNEL_OF(multiply, ndim)
         x, sizes, matrices_of(x), matrices_of(other), ndim, dims + 3 - ndim);
 }
 
-KERNEL(mv)
+COMPUTE(mv)
 {
     PyArrayObject *x = blas_array(arguments[0], 2), *vector = blas_array(arguments[1], 1);
     if (x == NULL || vector == NULL || PyArray_TYPE(x) != PyArray_TYPE(vector) ||
@@ -254,7 +254,7 @@ is_one(PyObject *factor)
     return factor == NULL || (read_number(factor, &number) && number == 1);
 }
 
-KERNEL(addmm)
+COMPUTE(addmm)
 {
     return is_one(arguments[3]) && is_one(arguments[4])
                ? add_product(
@@ -262,7 +262,7 @@ KERNEL(addmm)
                : NULL;
 }
 
-KERNEL(linear)
+COMPUTE(linear)
 {
     return add_product(blas_array(arguments[0], 2), blas_array(arguments[1], 2), arguments[2], 1);
 }

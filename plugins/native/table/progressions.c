@@ -71,7 +71,7 @@ number_at(npy_intp i, double start, double step)
     return start == 0 ? number : number + start;
 }
 
-KERNEL(arange)
+COMPUTE(arange)
 {
     npy_intp first, last, stride, length;
     double start, end, step;
@@ -105,7 +105,7 @@ read_exact(PyObject *object, double *number)
 }
 
 /* From the nearer end, so that both ends are exact. */
-KERNEL(linspace)
+COMPUTE(linspace)
 {
     double start, end;
     npy_intp steps;
@@ -132,7 +132,7 @@ KERNEL(linspace)
 
 /* ---- one number, and the unit matrix --------------------------------------------------------- */
 
-KERNEL(full)
+COMPUTE(full)
 {
     npy_intp dims[NPY_MAXDIMS], whole = 0;
     double number = 0;
@@ -153,7 +153,7 @@ KERNEL(full)
     return (PyObject *)made;
 }
 
-KERNEL(eye)
+COMPUTE(eye)
 {
     npy_intp dims[2];
     number_type type = type_of(arguments[1]);

@@ -18,7 +18,7 @@ is_of(PyObject *object, int precision, int ndim, npy_intp first, npy_intp second
 
 /* _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias): hidden state, cell
  * state, gates. */
-KERNEL(cell)
+COMPUTE(cell)
 {
     int precision = precision_of(arguments[2]);
     const void *given, *product, *cx, *bias[2] = {NULL, NULL};
@@ -124,7 +124,7 @@ read_layer(
 }
 
 /* lstm_steps(gates, hx, cx, weight, bias, reverse): hidden states, cell states, gates. */
-KERNEL(sequence)
+COMPUTE(sequence)
 {
     layer read;
     int reverse;
@@ -225,7 +225,7 @@ add_parameters(results *made, PyArrayObject *before, const layer *read, const in
 /* lstm_steps.backward(grads, hx, cx, weight, bias, hidden, cells, gates, reverse, mask): the
  * gradients of the gates before they were opened, of the first states, of the weight and of the
  * bias. */
-KERNEL(sequence_backward)
+COMPUTE(sequence_backward)
 {
     layer read;
     int reverse, asked[5];

@@ -265,25 +265,25 @@ reduce(
     return (PyObject *)result;
 }
 
-KERNEL_OF(over_axes, kind)
+COMPUTE_OF(over_axes, kind)
 {
     return reduce(kind, arguments[0], arguments[1], arguments[2], arguments[3]);
 }
 
 /* The same of axes that have to be given; of one axis, if that is an int. */
-KERNEL_OF(over_given_axes, kind)
+COMPUTE_OF(over_given_axes, kind)
 {
     return is_given(arguments[1]) && (kind != REDUCTION_PRODUCT || PyLong_CheckExact(arguments[1]))
                ? over_axes(arguments, kind)
                : NULL;
 }
 
-KERNEL_OF(over_all, kind)
+COMPUTE_OF(over_all, kind)
 {
     return reduce(kind, arguments[0], NULL, NULL, arguments[1]);
 }
 
-KERNEL(extremes)
+COMPUTE(extremes)
 {
     PyObject *const over[] = {arguments[0], arguments[1], arguments[2], NULL};
     PyObject *least = over_axes(over, REDUCTION_LEAST);
@@ -298,7 +298,7 @@ KERNEL(extremes)
 
 /* The Euclidean norm; others are the reference's. That of one number is its size, which the root of
  * its square may not be. */
-KERNEL(norm)
+COMPUTE(norm)
 {
     double order = 2;
     if (arguments[1] != NULL &&
@@ -343,7 +343,7 @@ take_roots(PyArrayObject *result)
 /* The variance, or the root of it, with the mean. */
 enum { IS_ROOT = 1, WITH_MEAN = 2 };
 
-KERNEL(variance)
+COMPUTE(variance)
 {
     double correction = 1;
     reduced read;
@@ -375,7 +375,7 @@ KERNEL(variance)
 }
 
 /* The sum of a broadcast array over what was broadcast, in the shape before. */
-KERNEL(sum_to)
+COMPUTE(sum_to)
 {
     PyObject *shape = arguments[1];
     reduced read;
@@ -414,7 +414,7 @@ KERNEL(sum_to)
 
 /* How many elements are not zero, by NumPy's own loops; of floating-point numbers, which these take
  * one by one, and along axes the reference counts. */
-KERNEL(count_nonzero)
+COMPUTE(count_nonzero)
 {
     PyArrayObject *array = (PyArrayObject *)arguments[0];
     if (arguments[0] == NULL || !PyArray_CheckExact(arguments[0]) || is_given(arguments[1]) ||
@@ -432,7 +432,7 @@ KERNEL(count_nonzero)
 /* Whether any, or all, of the elements of a mask in one piece are true. The first byte that tells
  * ends the search: a byte that is not 0 is true, and one that differs from the next is not 0 or has
  * such a neighbour. */
-KERNEL_OF(truth, of_all)
+COMPUTE_OF(truth, of_all)
 {
     PyArrayObject *array = plain_array(arguments[0]);
     if (array == NULL || !PyArray_ISBOOL(array) || !PyArray_ISONESEGMENT(array)) {

@@ -170,7 +170,7 @@ resample(const resampled *read, int precision, npy_intp item, int is_backward)
 }
 
 /* resample(self, output_size, [align_corners], *scales) */
-KERNEL(summed)
+COMPUTE(summed)
 {
     resampled read;
     int precision = precision_of(arguments[0]);
@@ -181,7 +181,7 @@ KERNEL(summed)
 }
 
 /* The same of elements that are picked, of any dtype of floating point, or bytes. */
-KERNEL(picked)
+COMPUTE(picked)
 {
     resampled read;
     if (!read_resampling(arguments[0], arguments[1], NULL, arguments + 2, variant, &read) ||
@@ -193,7 +193,7 @@ KERNEL(picked)
 }
 
 /* resample_backward(grad_output, output_size, input_size, [align_corners], *scales) */
-KERNEL(spread)
+COMPUTE(spread)
 {
     resampled read;
     int precision = precision_of(arguments[0]);

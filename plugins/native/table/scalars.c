@@ -1,7 +1,7 @@
 /* Elements as Python numbers. */
 #include "table.h"
 
-KERNEL(local_scalar)
+COMPUTE(local_scalar)
 {
     PyArrayObject *array = plain_array(arguments[0]);
     if (array == NULL || PyArray_SIZE(array) != 1) {

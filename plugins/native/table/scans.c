@@ -40,7 +40,7 @@ as_summed(PyArrayObject *array, PyObject *dtype)
 /* Which running values are computed. */
 typedef enum { SUM, PRODUCT, GREATEST, LEAST } scan_kind;
 
-KERNEL_OF(running, kind)
+COMPUTE_OF(running, kind)
 {
     int axis;
     running_kernel *const *kernels =
@@ -61,7 +61,7 @@ KERNEL_OF(running, kind)
     return (PyObject *)result;
 }
 
-KERNEL_OF(extremum, kind)
+COMPUTE_OF(extremum, kind)
 {
     int axis;
     running_extremum *const *kernels =

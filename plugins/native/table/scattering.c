@@ -72,7 +72,7 @@ written_at_key(PyObject *x, PyObject *indices, PyObject *values, int combination
 }
 
 /* index_put(self, indices, values, accumulate) */
-KERNEL(index_put)
+COMPUTE(index_put)
 {
     int adds;
     if (!read_optional_flag(arguments[3], &adds)) {
@@ -94,7 +94,7 @@ number_of(PyObject *name, const char *const *names, int count)
 }
 
 /* arrays.index_combine(array, key, values, function) */
-KERNEL(index_combine)
+COMPUTE(index_combine)
 {
     static const char *const functions[] = {"add", "multiply", "maximum", "minimum"};
     int combination = number_of(arguments[3], functions, INDEXED_COMBINATIONS);
@@ -149,7 +149,7 @@ are_slices(PyObject *source, PyObject *x, int axis, PyObject *index)
 }
 
 /* index_add(self, dim, index, source, alpha) */
-KERNEL(index_add)
+COMPUTE(index_add)
 {
     int axis;
     double alpha = 1;
@@ -164,7 +164,7 @@ KERNEL(index_add)
 }
 
 /* arrays.index_add(array, dim, index, source) */
-KERNEL(array_index_add)
+COMPUTE(array_index_add)
 {
     int axis;
     PyObject *x = arguments[0], *source = arguments[3];
@@ -177,7 +177,7 @@ KERNEL(array_index_add)
 }
 
 /* index_copy(self, dim, index, source) */
-KERNEL(index_copy)
+COMPUTE(index_copy)
 {
     int axis;
     PyObject *x = arguments[0], *index = arguments[2], *source = arguments[3];
@@ -256,7 +256,7 @@ filling(PyObject *x, PyObject *value)
 }
 
 /* index_fill(self, dim, index, value) */
-KERNEL(index_fill)
+COMPUTE(index_fill)
 {
     int axis;
     PyObject *x = arguments[0], *index = arguments[2];
@@ -298,7 +298,7 @@ scattered(
 }
 
 /* The same for the arguments self, dim, index and src. */
-KERNEL_OF(scattered_part, combination)
+COMPUTE_OF(scattered_part, combination)
 {
     int axis;
     PyObject *x = arguments[0], *index = arguments[2], *source = arguments[3];
@@ -312,7 +312,7 @@ KERNEL_OF(scattered_part, combination)
 }
 
 /* scatter.value(self, dim, index, value) */
-KERNEL(scatter_value)
+COMPUTE(scatter_value)
 {
     int axis;
     PyObject *x = arguments[0], *index = arguments[2];
@@ -329,7 +329,7 @@ KERNEL(scatter_value)
 }
 
 /* scatter_reduce.two(self, dim, index, src, reduce, include_self) */
-KERNEL(scatter_reduce)
+COMPUTE(scatter_reduce)
 {
     static const char *const reductions[] = {"sum", "prod", "amax", "amin"};
     int combination = number_of(arguments[4], reductions, INDEXED_COMBINATIONS);
@@ -340,7 +340,7 @@ KERNEL(scatter_reduce)
 }
 
 /* arrays.scatter(array, dim, index, source, accumulate): the source is broadcast to the index. */
-KERNEL(array_scatter)
+COMPUTE(array_scatter)
 {
     int axis, adds;
     PyObject *x = arguments[0], *index = arguments[2], *source = arguments[3];
@@ -370,7 +370,7 @@ put_at(PyObject *x, PyObject *index, PyObject *source, int combination)
 }
 
 /* put(self, index, source, accumulate) */
-KERNEL(put)
+COMPUTE(put)
 {
     int adds;
     PyObject *x = arguments[0], *index = arguments[1], *source = arguments[2];
@@ -393,7 +393,7 @@ KERNEL(put)
 }
 
 /* masked_scatter(self, mask, source), of one shape */
-KERNEL(masked_scatter)
+COMPUTE(masked_scatter)
 {
     PyObject *x = arguments[0], *mask = arguments[1], *source = arguments[2];
     if (!have_one_dtype(x, source) || !is_array(mask) ||
@@ -414,7 +414,7 @@ KERNEL(masked_scatter)
 
 /* embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
  * rows that come to the padding are added and cleared. */
-KERNEL(embedding_backward)
+COMPUTE(embedding_backward)
 {
     PyArrayObject *grad = (PyArrayObject *)arguments[0], *index = (PyArrayObject *)arguments[1];
     npy_intp shape[2], padding;

@@ -10,7 +10,7 @@ behaved_array(PyObject *object)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-KERNEL(nonzero)
+COMPUTE(nonzero)
 {
     PyArrayObject *x = behaved_array(arguments[0]);
     if (x == NULL || PyArray_NDIM(x) == 0) {
@@ -39,7 +39,7 @@ KERNEL(nonzero)
     return (PyObject *)made;
 }
 
-KERNEL(searchsorted)
+COMPUTE(searchsorted)
 {
     PyArrayObject *own = behaved_array(arguments[0]), *values = behaved_array(arguments[1]);
     int is_narrow = 0, is_behind = 0, type = own == NULL ? -1 : type_of(own);
@@ -66,7 +66,7 @@ KERNEL(searchsorted)
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
-KERNEL(bincount)
+COMPUTE(bincount)
 {
     PyArrayObject *x = behaved_array(arguments[0]);
     npy_intp bins = 0;
@@ -96,7 +96,7 @@ KERNEL(bincount)
 
 /* ---- equal ----------------------------------------------------------------------------------- */
 
-KERNEL(equal)
+COMPUTE(equal)
 {
     PyArrayObject *x = behaved_array(arguments[0]), *other = behaved_array(arguments[1]);
     if (x == NULL || other == NULL || PyArray_TYPE(x) != PyArray_TYPE(other) ||

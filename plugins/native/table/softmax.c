@@ -58,7 +58,7 @@ compute(softmax_kind kind, int precision, PyObject *first, PyObject *second, int
     return (PyObject *)result;
 }
 
-KERNEL_OF(forward, kind)
+COMPUTE_OF(forward, kind)
 {
     PyObject *array = arguments[0], *option = arguments[2]; /* half_to_float, or a dtype */
     int axis, precision = precision_of(array);
@@ -73,7 +73,7 @@ KERNEL_OF(forward, kind)
     return compute(kind, precision, array, NULL, axis);
 }
 
-KERNEL_OF(backward, kind)
+COMPUTE_OF(backward, kind)
 {
     PyObject *grad = arguments[0], *output = arguments[1];
     int axis, precision = precision_of(output);

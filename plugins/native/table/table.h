@@ -59,9 +59,10 @@ enum {
  * that of the row: which of several operators that one function computes. */
 typedef PyObject *bound_kernel(PyObject *const *arguments, int variant);
 
-/* What the definition of one begins with; the second gives `variant` another name. */
-#define KERNEL(name) KERNEL_OF(name, variant)
-#define KERNEL_OF(name, variant) static PyObject *name(PyObject *const *arguments, int variant)
+/* What the definition of one begins with, which rows name as `compute`; the second gives `variant`
+ * another name. */
+#define COMPUTE(name) COMPUTE_OF(name, variant)
+#define COMPUTE_OF(name, variant) static PyObject *name(PyObject *const *arguments, int variant)
 
 typedef struct {
     const char *operator, *file;

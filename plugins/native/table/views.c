@@ -26,7 +26,7 @@ view_of(PyArrayObject *base, int ndim, const npy_intp *dims, const npy_intp *str
     return view;
 }
 
-KERNEL(view)
+COMPUTE(view)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], known = 1;
@@ -65,18 +65,18 @@ KERNEL(view)
 }
 
 /* A view of all of an array, which is the array itself: its tensor is another. */
-KERNEL(alias)
+COMPUTE(alias)
 {
     return Py_XNewRef((PyObject *)plain_array(arguments[0]));
 }
 
-KERNEL(t)
+COMPUTE(t)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     return x == NULL || PyArray_NDIM(x) > 2 ? NULL : PyArray_Transpose(x, NULL);
 }
 
-KERNEL(transpose)
+COMPUTE(transpose)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     int first, second;
@@ -87,7 +87,7 @@ KERNEL(transpose)
     return PyArray_SwapAxes(x, first, second);
 }
 
-KERNEL(permute)
+COMPUTE(permute)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp order[NPY_MAXDIMS];
@@ -120,7 +120,7 @@ copy_axes(PyArrayObject *x, int dropped, npy_intp *dims, npy_intp *strides)
     return ndim;
 }
 
-KERNEL(select_index)
+COMPUTE(select_index)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], index;
@@ -149,7 +149,7 @@ read_end(PyObject *object, npy_intp absent, npy_intp *value)
     return read_int(object, value);
 }
 
-KERNEL(slice)
+COMPUTE(slice)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], start, end, step = 1;
@@ -170,7 +170,7 @@ KERNEL(slice)
     return view_of(x, ndim, dims, strides, offset);
 }
 
-KERNEL(unsqueeze)
+COMPUTE(unsqueeze)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
@@ -189,7 +189,7 @@ KERNEL(unsqueeze)
     return view_of(x, ndim, dims, strides, 0);
 }
 
-KERNEL(squeeze)
+COMPUTE(squeeze)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
@@ -203,7 +203,7 @@ KERNEL(squeeze)
     return x == NULL ? NULL : view_of(x, ndim, dims, strides, 0);
 }
 
-KERNEL(squeeze_axis)
+COMPUTE(squeeze_axis)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
@@ -215,7 +215,7 @@ KERNEL(squeeze_axis)
     return view_of(x, ndim, dims, strides, 0);
 }
 
-KERNEL(expand)
+COMPUTE(expand)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
@@ -250,7 +250,7 @@ KERNEL(expand)
     return view;
 }
 
-KERNEL(unfold)
+COMPUTE(unfold)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], size, step;
@@ -301,7 +301,7 @@ pieces_of(
 
 enum { LONGEST_LIST = 1 << 16 }; /* for longer ones the reference asks for room first */
 
-KERNEL(unbind)
+COMPUTE(unbind)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     int axis = 0;
@@ -313,7 +313,7 @@ KERNEL(unbind)
     return pieces_of(x, axis, PyArray_DIM(x, axis), 1, NULL, 1);
 }
 
-KERNEL(split)
+COMPUTE(split)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp length;
@@ -327,7 +327,7 @@ KERNEL(split)
     return count > LONGEST_LIST ? NULL : pieces_of(x, axis, count, length, NULL, 0);
 }
 
-KERNEL(split_with_sizes)
+COMPUTE(split_with_sizes)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp lengths[NPY_MAXDIMS], whole = 0;

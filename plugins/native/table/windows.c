@@ -143,7 +143,7 @@ go_through(const patches_of_images *read, int adds, int precision)
 }
 
 /* write_patches(patches, images, windows): return True. */
-KERNEL(write_patches)
+COMPUTE(write_patches)
 {
     patches_of_images read;
     if (!read_patches(arguments[0], arguments[1], arguments[2], &read) ||
@@ -157,7 +157,7 @@ KERNEL(write_patches)
 }
 
 /* add_patches(images, patches, windows): return True. */
-KERNEL(add_patches)
+COMPUTE(add_patches)
 {
     patches_of_images read;
     int precision = precision_of(arguments[0]);
@@ -204,7 +204,7 @@ are_finite(int precision, PyArrayObject *array)
  * convolution_direct.input(images, results, weights, …) and convolution_direct.weight(weights, images,
  * results, …). Zeros between images and results are multiplied by weights, or images: where these are not
  * finite, the result is the reference's. */
-KERNEL_OF(convolve, part)
+COMPUTE_OF(convolve, part)
 {
     convolution of;
     int ndim, precision = precision_of(arguments[0]);

@@ -257,7 +257,7 @@ class OpOverloadPacket:
         wanted = "" if name == "default" else name
         with registry.lock:
             op = next(iter([each for each in self._operators if each.overload == wanted]), None)
-            if op is not None:  # found there from now on, until `renew_packet`
+            if op is not None:  # found there from now on, until `_renew`
                 self.__dict__[name] = op.handle
                 return op.handle
         raise AttributeError(
@@ -333,11 +333,11 @@ def _make_packet(qualified: str) -> OpOverloadPacket:
         "__module__": f"dovetail.ops.{qualified.partition('::')[0]}",
     }
     packet: OpOverloadPacket = type("OpOverloadPacket", (OpOverloadPacket,), names)(qualified)
-    renew_packet(packet)
+    _renew_packet(packet)
     return packet
 
 
-def renew_packet(packet: OpOverloadPacket) -> None:
+def _renew_packet(packet: OpOverloadPacket) -> None:
     """Let a packet look at its overloads anew."""
     own = [name for name, value in list(vars(packet).items()) if isinstance(value, OpOverload)]
     for name in own:
@@ -378,7 +378,7 @@ def _defined(qualified: str) -> list[Operator]:
 def _renew(qualified: str) -> None:
     packet = _packets.get(qualified)
     if packet is not None:
-        renew_packet(packet)
+        _renew_packet(packet)
 
 
 registry.definition_observers.append(_renew)

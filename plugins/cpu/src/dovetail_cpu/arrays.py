@@ -12,6 +12,7 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
+from dovetail_aten.kernel_support import contiguous_strides
 from dovetail_aten.typing import Namespace
 from dovetail_dispatcher.sockets import COMPILED_OPERATOR
 from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype, float16
@@ -318,20 +319,18 @@ def _in_order_of_two(ufunc: np.ufunc, turned: Callable[..., object]) -> Any:
 
     def compute(x: Any, *others: Any) -> Any:
         if x.__class__ is _ndarray:
-            shape = x.shape
-            ndim = -1 if 1 in shape else x.ndim  # in which it says the order
-            if not x.flags.c_contiguous or not (ndim >= 0 or _is_plain(shape, x.strides)):
+            ndim = -1 if 1 in x.shape else x.ndim  # in which it says the order
+            if not (x.flags.c_contiguous and _is_plain(x.shape, x.strides)):
                 steps = [step for step in x.strides if step]
                 if steps != sorted({*steps}, reverse=True):
                     return turned(x, *others)
                 ndim = ndim if len(steps) == x.ndim else -1
             for each in others:
-                if each.__class__ is _ndarray and each.ndim > ndim:
-                    shape = each.shape
-                    if not each.flags.c_contiguous or not (
-                        1 not in shape or _is_plain(shape, each.strides)
-                    ):
-                        return turned(x, *others)
+                is_asked = each.__class__ is _ndarray and each.ndim > ndim
+                if is_asked and not (
+                    each.flags.c_contiguous and _is_plain(each.shape, each.strides)
+                ):
+                    return turned(x, *others)
         return ufunc(x, *others)
 
     return nameless(compute)
@@ -342,12 +341,7 @@ def _is_plain(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Return whether strides of an array in C order are those of a new one: dimensions of one
     element say no other order.
     """
-    return all(
-        [
-            outer == inner * size
-            for outer, inner, size in zip(strides, strides[1:], shape[1:], strict=False)
-        ]
-    )
+    return strides == tuple([step * strides[-1] for step in contiguous_strides(shape)])
 
 
 @cache

@@ -80,9 +80,8 @@ class KernelCall(Record):
         function = to.bind(self.role, COMPILED_KERNEL.plug(self.function))
         if self.ordered is not None:
             arrays = [each.text(to) for each in self.decisive]
-            tests = f"{'.flags.c_contiguous and '.join(arrays)}.flags.c_contiguous"
-            if len(arrays) > 1:
-                tests = f"{'.shape == '.join(arrays)}.shape and {tests}"
+            are_c = f"{'.flags.c_contiguous and '.join(arrays)}.flags.c_contiguous"
+            tests = f"{'.shape == '.join(arrays)}.shape and {are_c}"
             function = f"({function} if {tests} else {to.bind('in_order', self.ordered)})"
         if self.large is not None:
             function = self.large.text(to, function)

@@ -12,7 +12,7 @@ from dovetail_kernel import float32
 
 from ..typing import Array, Namespace
 from .capabilities import Capabilities
-from .geometry.broadcasting import Geometry, elementwise_layout
+from .geometry.broadcasting import Geometry, elementwise_order
 from .geometry.memory_layout import channels_last_order, has_channels_last, has_order, inverse
 from .result_orders import RESULT_ORDERS, GeometryOf, Order
 from .table import Function
@@ -240,7 +240,7 @@ def in_result_format(
 
 def in_order_of_operands(kernel: Function, xp: Namespace, capabilities: Capabilities) -> Function:
     """Return a kernel of an elementwise operator of several arrays whose result lies in memory as
-    `elementwise_layout` says; one that has the attribute ``lays_out`` as it is.
+    `elementwise_order` says; one that has the attribute ``lays_out`` as it is.
     """
     if getattr(kernel, "lays_out", False):
         return kernel
@@ -289,16 +289,15 @@ def _agree(arrays: Sequence[Any], capabilities: Capabilities) -> bool:
 
 def _order_of(arrays: Sequence[Any], capabilities: Capabilities) -> tuple[Any, tuple[int, ...]]:
     """Return the shape of an elementwise result, and its dimensions from the outermost one."""
-    shape, strides = elementwise_layout([(x.shape, capabilities.strides(x)) for x in arrays])
-    # A dimension of one element lies within another one that has the same stride.
-    return shape, tuple(sorted(range(len(shape)), key=lambda dim: (-strides[dim], shape[dim] == 1)))
+    shape, order = elementwise_order([(x.shape, capabilities.strides(x)) for x in arrays])
+    return shape, tuple(order)
 
 
 def laid_in_order(
     made: Any, arrays: Sequence[Any], xp: Namespace, capabilities: Capabilities
 ) -> Any:
     """Return the elementwise result that was made of `arrays`, or a copy, in the order in memory of
-    `elementwise_layout`.
+    `elementwise_order`.
     """
     known = made.ndim > 1 and getattr(made, "strides", None) is not None
     if not known or all([capabilities.is_contiguous(each) for each in arrays]):

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ..typing import Array
 from .dims import wrap_dims
-from .geometry.broadcasting import Geometry, elementwise_layout
+from .geometry.broadcasting import Geometry, elementwise_order
 
 Order = Sequence[int]
 """Dimensions from the outermost in memory to the innermost."""
@@ -81,8 +81,7 @@ def _of_operand(
     geometry: GeometryOf, made: Sequence[Array], x: Array, *_: object, **__: object
 ) -> Sequence[Order]:
     """Return the order of the first argument, for all results."""
-    strides = elementwise_layout([geometry(x)])[1]
-    return [sorted(range(x.ndim), key=lambda dim: -strides[dim])] * len(made)
+    return [elementwise_order([geometry(x)])[1]] * len(made)
 
 
 def _in_c_order(

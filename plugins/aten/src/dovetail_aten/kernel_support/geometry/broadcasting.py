@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from dovetail_dispatcher.calls import broadcast_error, broadcast_shape
 
-from .memory_layout import contiguous_strides
+from .memory_layout import contiguous_strides, strides_in_order
 
 Geometry = tuple[Sequence[int], Sequence[int]]
 """Sizes, and strides in elements."""
@@ -52,18 +52,20 @@ def elementwise_layout(operands: Sequence[Geometry]) -> Geometry:
     its operands. The first of these that steps along two dimensions decides which one is the inner
     one, as in PyTorch. Raises RuntimeError if the shapes do not broadcast.
     """
+    shape, order = elementwise_order(operands)
+    return shape, strides_in_order(shape, order)
+
+
+def elementwise_order(operands: Sequence[Geometry]) -> tuple[tuple[int, ...], Sequence[int]]:
+    """Return the shape of the result of an elementwise operator, and its dimensions from the
+    outermost in memory to the innermost. Raises RuntimeError if the shapes do not broadcast.
+    """
     shape = broadcast_shapes([sizes for sizes, _ in operands])
     row_major = contiguous_strides(shape)
     if all([sizes == shape and strides == row_major for sizes, strides in operands]):
-        return shape, row_major
-    broadcast = [_broadcast_strides(*operand, shape) for operand in operands]
-    order = _memory_order(shape, broadcast)
-    strides = [1] * len(shape)
-    step = 1
-    for dim in order:
-        strides[dim] = step
-        step *= max(shape[dim], 1)
-    return shape, strides
+        return shape, range(len(shape))
+    inner_first = _memory_order(shape, [_broadcast_strides(*each, shape) for each in operands])
+    return shape, inner_first[::-1]
 
 
 def indexed_layout(source: Geometry, indices: Mapping[int, Geometry]) -> Geometry:
