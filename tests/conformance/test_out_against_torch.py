@@ -90,6 +90,7 @@ ONLY_CONTIGUOUS = {
     "adaptive_avg_pool3d": "it gets new strides",
     "max_unpool2d": "it gets new strides",
     "max_unpool3d": "it is refused",
+    "_int_mm": "it is refused",
     "nll_loss2d_backward": "it is refused",
     "avg_pool3d": "its elements are written one behind the other, wherever they lie",
     "col2im": "its elements are written one behind the other, wherever they lie",
