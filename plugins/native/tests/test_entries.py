@@ -114,6 +114,21 @@ def test_entries_of_packets_do_what_their_text_does() -> None:
     assert fitted > CALLS // 80
 
 
+def test_packets_find_the_overload_by_classes_without_their_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    aten, x = dovetail.ops.aten, dovetail.ones(2, 3)
+    calls: list[Callable[[], Any]] = [
+        *(lambda: aten.add(x, x), lambda: aten.add(x, 2), lambda: aten.add(x, x, alpha=2)),
+        *(lambda: aten.pow(x, 2), lambda: aten.pow(x, x), lambda: aten.pow(2, x)),
+        *(lambda: aten.view(x, [-1]), lambda: aten.sum(x), lambda: aten.sum(x, [1], True)),
+        *(lambda: aten.mean(x), lambda: aten.mean(x, [0]), lambda: aten.split(x, [1, 2], 1)),
+    ]
+    expected = [call() for call in calls]  # which makes the routes
+    monkeypatch.setattr(OpOverloadPacket, "__call__", lambda *_, **__: pytest.fail("the text ran"))
+    assert [repr(call()) for call in calls] == [repr(each) for each in expected]
+
+
 def test_packets_see_overloads_that_come_and_go() -> None:
     first, second = Library("packets", "DEF"), Library("packets", "FRAGMENT")
     first.define("pick(Tensor x, Tensor y) -> Tensor")
