@@ -4,6 +4,7 @@ gaps and orders that have several formats.
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -63,3 +64,58 @@ def test_copies_are_made_where_pytorch_makes_them(name: str, memory_format: str)
             results(lib, CALLS[name], shape, memory_format) for lib in (dovetail, torch)
         )
         assert ours == theirs, shape
+
+
+COPIES: dict[str, Any] = {
+    "clone": lambda lib, x: x.clone(),
+    "empty_like": lambda lib, x: lib.empty_like(x),
+    "zeros_like": lambda lib, x: lib.zeros_like(x),
+    "ones_like": lambda lib, x: lib.ones_like(x),
+    "full_like": lambda lib, x: lib.full_like(x, 2),
+    "rand_like": lambda lib, x: lib.rand_like(x),
+    "rand_like in C order": lambda lib, x: lib.rand_like(x, memory_format=lib.contiguous_format),
+    "double": lambda lib, x: x.double(),
+    "half": lambda lib, x: x.half(),
+    "to, copied": lambda lib, x: x.to(x.dtype, copy=True),
+    "of complex numbers": lambda lib, x: x.to(lib.complex64).to(lib.complex128),
+    "dropout": lambda lib, x: lib.dropout(x.clone(), 0.5, True),
+}
+
+
+def any_memory(lib: Any, rng: random.Random, device: str) -> Any:
+    """Return a tensor whose elements may share memory, or have gaps between them."""
+    shape = [rng.randint(1, 4) for _ in range(rng.randint(2, 4))]
+    order = rng.sample(range(len(shape)), len(shape))
+    strides, step = [0] * len(shape), 1
+    for dim in order:
+        strides[dim], step = step, step * shape[dim]
+    for dim in rng.sample(range(len(shape)), rng.randint(0, 2)):
+        strides[dim] = rng.choice((0, 0, 1, 2, 6))
+    size = 1 + sum([(n - 1) * stride for n, stride in zip(shape, strides, strict=True)])
+    return lib.as_strided(lib.arange(float(size), device=device), shape, strides)
+
+
+def told(x: Any) -> list[int]:
+    """Return the strides of dimensions of several elements; those of others are any number."""
+    return [stride for stride, size in zip(x.stride(), x.shape, strict=True) if size > 1]
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_of_any_memory_are_laid_out_as_pytorchs(name: str) -> None:
+    for seed in range(200):
+        made = []
+        for lib in (torch, dovetail):
+            lib.manual_seed(seed)
+            made.append(COPIES[name](lib, any_memory(lib, random.Random(seed), "cpu")))
+        assert told(made[1]) == told(made[0]), seed
+        if name != "empty_like":
+            assert made[1].tolist() == made[0].tolist(), seed
+
+
+@pytest.mark.parametrize("name", ["clone", "empty_like", "double", "rand_like", "dropout"])
+def test_meta_tensors_have_the_strides_of_copies(name: str) -> None:
+    for seed in range(200):
+        x = any_memory(dovetail, random.Random(seed), "cpu")
+        meta = dovetail.empty_strided(x.shape, x.stride(), device="meta")
+        made, of_meta = COPIES[name](dovetail, x), COPIES[name](dovetail, meta)
+        assert told(of_meta) == told(made), seed

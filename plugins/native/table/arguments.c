@@ -59,14 +59,19 @@ plain_array(PyObject *object)
 }
 
 int
-is_expanded(PyArrayObject *array)
+says_its_order(PyArrayObject *array)
 {
-    for (int i = 0; i < PyArray_NDIM(array); i++) {
-        if (PyArray_STRIDE(array, i) == 0) {
-            return 1;
+    int is_c = PyArray_IS_C_CONTIGUOUS(array), is_fortran = PyArray_IS_F_CONTIGUOUS(array);
+    for (int i = 0; i < PyArray_NDIM(array) && !is_c; i++) {
+        int is_told = PyArray_STRIDE(array, i) != 0 && !(is_fortran && PyArray_DIM(array, i) == 1);
+        for (int k = 0; k < i; k++) {
+            is_told &= PyArray_STRIDE(array, i) != PyArray_STRIDE(array, k);
+        }
+        if (!is_told) {
+            return 0;
         }
     }
-    return 0;
+    return 1;
 }
 
 int

@@ -102,7 +102,7 @@ convert(PyObject *object, PyObject *wanted)
     PyArrayObject *array = (PyArrayObject *)object, *result = NULL;
     PyArray_Descr *dtype = (PyArray_Descr *)wanted;
     if (!PyArray_CheckExact(object) || !PyArray_DescrCheck(wanted) ||
-        !PyArray_ISNOTSWAPPED(array) || is_expanded(array)) {
+        !PyArray_ISNOTSWAPPED(array) || !says_its_order(array)) {
         return NULL;
     }
     int from = half_of(array), to = half_of_dtype(dtype), is_single = PyArray_TYPE(array) == NPY_FLOAT;

@@ -1,5 +1,6 @@
 /* Arguments of operators with indices: arrays, indices along axes, keys of several. */
 #include "indexed.h"
+#include "layouts.h"
 
 void
 release_call(indexed_call *call)
@@ -86,9 +87,8 @@ as_vector(PyObject *index)
 PyArrayObject *
 copy_of(PyArrayObject *array)
 {
-    int is_view = PyArray_BASE(array) != NULL;
-    return (PyArrayObject *)PyArray_NewCopy(
-        array, is_view && is_expanded(array) ? NPY_CORDER : NPY_KEEPORDER);
+    return says_its_order(array) ? (PyArrayObject *)PyArray_NewCopy(array, NPY_KEEPORDER)
+                                 : laid_like(array, array);
 }
 
 void

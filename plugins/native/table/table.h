@@ -157,8 +157,8 @@ int half_of_dtype(PyArray_Descr *dtype);
 /* An array of NumPy's own class; NULL for any other object. */
 PyArrayObject *plain_array(PyObject *object);
 
-/* Whether elements of an array share memory: the order of a copy is another then. */
-int is_expanded(PyArrayObject *array);
+/* Whether strides tell the order of all axes, so that NumPy's copy lies in memory as PyTorch's. */
+int says_its_order(PyArrayObject *array);
 
 /* Whether an argument is neither absent nor None. */
 int is_given(PyObject *object);

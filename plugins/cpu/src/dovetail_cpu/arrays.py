@@ -209,10 +209,8 @@ class CpuArrays(CpuRandom):
         return made
 
     def clone(self, array: np.ndarray) -> Array:
-        """Return a new array with the same elements, in the same order of strides, or in C order
-        for an expanded array.
-        """
-        return np.array(array, order="C" if array.base is not None and 0 in array.strides else "K")
+        """Return a new array with the same elements, in the order of PyTorch's copies."""
+        return np.array(array) if array.flags.c_contiguous else super().clone(array)
 
     # -- memory ------------------------------------------------------------------------------------
 
@@ -249,12 +247,11 @@ class CpuArrays(CpuRandom):
         """
         # NumPy makes numbers, not arrays, of reductions over everything.
         found: Array = array if array.__class__ is np.ndarray else np.asarray(array)
-        if found.base is not None and 0 in found.strides:
-            # Expanded: NumPy would put the dimensions that share memory innermost.
-            copied: Array = _array(_without_imaginary(found, native_dtype), native_dtype, order="C")
-            return copied
         if found.dtype.kind == "c":
             found = _without_imaginary(found, native_dtype)
+        if found.base is not None and 0 in found.strides:
+            # Expanded: NumPy would put the dimensions that share memory innermost.
+            found = self.clone(found)
         return _astype(found, native_dtype)  # type: ignore[no-any-return]
 
     def to_dlpack(

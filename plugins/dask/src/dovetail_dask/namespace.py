@@ -161,7 +161,7 @@ class Namespace:
         self.cumsum, self.cumprod = _scan(da.cumsum), _scan(da.cumprod)
         self.zeros, self.ones, self.empty = map(_filled, (da.zeros, da.ones, da.zeros))
         self.zeros_like, self.ones_like = map(_like, (da.zeros_like, da.ones_like))
-        self.empty_like, self.full_like = map(_like, (da.zeros_like, da.full_like))
+        self.full_like = _like(da.full_like)
         self.array, self.asarray, self.full = _array, _asarray, _full
         self.take, self.take_along_axis, self.reshape = take, take_along_axis, reshape
         self.broadcast_arrays, self.eye, self.matmul = _broadcast_arrays, _eye, matmul

@@ -16,7 +16,7 @@ from dovetail_kernel.typing import NativeDtype
 
 from ..kernel_support.geometry import memory_layout as layout
 from ..kernel_support.geometry.view_bounds import extent, shares_places
-from ..kernel_support.result_formats import in_order_of_operands
+from ..kernel_support.result_formats import in_order_of_operands, laid_in_order
 from ..typing import Array
 from .core_arrays import CoreArrays
 from .devices import ready_backend
@@ -107,9 +107,8 @@ class NamespaceArrays(CoreArrays):
         """
         cls = type(self)
         raise NotImplementedError(
-            f"backend {self.device_type!r} computes only later, and what must hold for values is "
-            f"looked at then. Write {cls.__module__}.{cls.__qualname__}.checked(self, array, "
-            "right, error), which returns such an array."
+            f"backend {self.device_type!r} computes later, and checks values then. Write "
+            f"{cls.__module__}.{cls.__qualname__}.checked(self, array, right, error) for them."
         )
 
     def filled(self, shape: Sequence[int], number: Any, native_dtype: NativeDtype) -> Any:
@@ -120,7 +119,8 @@ class NamespaceArrays(CoreArrays):
 
     def clone(self, array: Any) -> Any:
         """Return a new array with the same elements, in the same order of strides."""
-        return self.needed("array", "clone(self, array)")(array, copy=True)
+        made = self.needed("array", "clone(self, array)")(array, copy=True)
+        return laid_in_order(made, [array], self.xp, self)
 
     def overwritten(self, array: Any, source: Any) -> Any:
         """Return a new array of the shape and dtype of `array` with the elements of `source`,

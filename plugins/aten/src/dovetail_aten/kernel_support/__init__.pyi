@@ -24,6 +24,7 @@ from .geometry.border_geometry import bordered_shape as bordered_shape
 from .geometry.border_geometry import bordered_sizes as bordered_sizes
 from .geometry.border_geometry import sources_of as sources_of
 from .geometry.broadcasting import broadcast_shapes as broadcast_shapes
+from .geometry.broadcasting import elementwise_order as elementwise_order
 from .geometry.memory_layout import StrideRule as StrideRule
 from .geometry.memory_layout import contiguous_strides as contiguous_strides
 from .geometry.view_bounds import extent as extent

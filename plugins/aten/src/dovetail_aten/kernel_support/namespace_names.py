@@ -14,8 +14,8 @@ from ..typing import Array
 _TEXT = """
     absolute add all amax amin any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh
     argmax argmin argsort array asarray bincount bitwise_and bitwise_or bitwise_xor bool_
-    broadcast_arrays complex128 concatenate conjugate copysign cos cumprod cumsum empty_like equal
-    exp expand_dims expm1 eye flip float64 floor floor_divide fmod frexp full full_like greater
+    broadcast_arrays complex128 concatenate conjugate copysign cos cumprod cumsum equal exp
+    expand_dims expm1 eye flip float64 floor floor_divide fmod frexp full full_like greater
     greater_equal hypot int64 invert isfinite isin isinf isnan left_shift less less_equal lexsort
     linalg log log1p logaddexp logaddexp2 logical_and logical_not logical_or matmul maximum minimum
     multiply negative nextafter nonzero not_equal ones ones_like power prod reciprocal remainder

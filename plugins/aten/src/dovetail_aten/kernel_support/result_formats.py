@@ -307,7 +307,7 @@ def laid_in_order(
 
 def _with_order(made: Any, order: Sequence[int], xp: Namespace, capabilities: Capabilities) -> Any:
     """Return an array, or a copy, whose dimensions lie densely in memory in `order`."""
-    if has_order(made.shape, capabilities.strides(made), order):
+    if 1 not in made.shape and has_order(made.shape, capabilities.strides(made), order):
         return made
     return _laid_out(made, order, xp, capabilities)
 

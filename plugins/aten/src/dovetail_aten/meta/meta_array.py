@@ -9,12 +9,8 @@ from typing import Any
 from dovetail_kernel import dtype, promote_types
 
 from ..kernel_support.dims import check_size
-from ..kernel_support.geometry.broadcasting import elementwise_layout
-from ..kernel_support.geometry.memory_layout import (
-    contiguous_strides,
-    dense_strides_like,
-    reshaped_strides,
-)
+from ..kernel_support.geometry.broadcasting import dense_strides_like, elementwise_layout
+from ..kernel_support.geometry.memory_layout import contiguous_strides, reshaped_strides
 
 
 class MetaArray:

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from dovetail_kernel import DTYPES, dtype, get_default_dtype
 
-from ..kernel_support.geometry.broadcasting import elementwise_layout
-from ..kernel_support.geometry.memory_layout import dense_strides_like
+from ..kernel_support.geometry.broadcasting import dense_strides_like, elementwise_layout
 from .meta_array import MetaArray
 
 Rule = Callable[..., Any]

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail_aten.families import Drawing
+from dovetail_aten.kernel_support import elementwise_order
 
 from . import drawn_numbers as drawn
 from .mersenne_twister import MersenneTwister
@@ -32,8 +33,8 @@ def numbers_for(
         return draw(source, tuple(like), *arguments)
     if like.flags.c_contiguous:
         return draw(source, like.shape, *arguments)
-    order = sorted(range(like.ndim), key=lambda dim: -abs(like.strides[dim]))
-    size = tuple([like.shape[dim] for dim in order])
+    shape, order = elementwise_order([(like.shape, like.strides)])
+    size = tuple([shape[dim] for dim in order])
     return draw(source, size, *arguments).transpose(np.argsort(order))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dovetail_aten.families import Distributions, GammaNumbers, Random
-from dovetail_aten.kernel_support import Capabilities, KernelTable, broadcast_shapes, never_warns
+from dovetail_aten.kernel_support import Capabilities, KernelTable, broadcast_shapes
 from dovetail_aten.typing import Namespace
 
 from .drawn_numbers import doubles, exponential, narrowed
@@ -25,14 +25,6 @@ class SeededRandom(Random, SeededDrawing):
     ) -> None:
         super().__init__(xp, capabilities, table)
         self._first = capabilities.compiled("topk", _least)
-
-    @never_warns
-    def rand_like(self, x: Array, *, dtype: np.dtype | None = None, **options: Any) -> Any:
-        return super().rand_like(np.empty_like(x), dtype=dtype)
-
-    @never_warns
-    def randn_like(self, x: Array, *, dtype: np.dtype | None = None, **options: Any) -> Any:
-        return super().randn_like(np.empty_like(x), dtype=dtype)
 
     def multinomial(
         self, x: Array, num_samples: int, replacement: bool = False, *, generator: object = None

@@ -81,14 +81,7 @@ class Shapes(Family):
         """
         if dtype is None or dtype == x.dtype:
             return self._arranged(x, memory_format)
-        made = self._readable_as(dtype, x).astype(dtype)
-        if (
-            made.ndim > 1
-            and 0 in getattr(x, "strides", ())
-            and not self.capabilities.is_contiguous(made)
-        ):
-            # Expanded: array namespaces put the dimensions that share memory innermost.
-            made = self.capabilities.contiguous(made)
+        made = self.in_order(self._readable_as(dtype, x).astype(dtype), x)
         return made if memory_format is None else self._arranged(made, memory_format)
 
     @operator("copy_")

@@ -68,6 +68,13 @@ def elementwise_order(operands: Sequence[Geometry]) -> tuple[tuple[int, ...], Se
     return shape, inner_first[::-1]
 
 
+def dense_strides_like(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    """Return the strides of a copy that keeps the order of dimensions: what ``preserve_format``
+    gives. Those that overlap or leave holes give the strides of an elementwise result.
+    """
+    return strides_in_order(shape, elementwise_order([(tuple(shape), tuple(strides))])[1])
+
+
 def indexed_layout(source: Geometry, indices: Mapping[int, Geometry]) -> Geometry:
     """Return the layout of the elements of `source` at `indices`, which PyTorch lays out as an
     elementwise result of `source`, its indexed dimensions replaced, and of the indices.

@@ -223,29 +223,3 @@ def is_contiguous(
     shape = tensor.array.shape
     order = order_of(memory_format, len(shape))
     return order is not None and has_order(shape, tensor.stride(), order)
-
-
-def dense_strides_like(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
-    """Return the strides of a dense copy that keeps the order of dimensions: what
-    ``preserve_format`` gives.
-
-    Strides that overlap or leave holes give the dense strides in the same order of dimensions.
-    """
-    if 0 in strides:
-        # A broadcast dimension has no place in memory to keep.
-        return (
-            contiguous_strides(shape)
-            if has_zero_stride(shape, strides)
-            else _by_stride(shape, strides)
-        )
-    return _by_stride(shape, strides)
-
-
-def has_zero_stride(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Return whether a dimension with several elements shows one and the same of them."""
-    return any([size > 1 and not stride for size, stride in zip(shape, strides, strict=True)])
-
-
-def _by_stride(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
-    order = sorted(range(len(shape)), key=lambda dim: -strides[dim])
-    return strides_in_order(shape, order)

@@ -22,6 +22,7 @@ from dovetail_kernel.typing import NativeDtype
 from ....kernel_support.checks.range_checks import check_range
 from ....kernel_support.dims import check_size
 from ....kernel_support.family import Family, operator
+from ....kernel_support.geometry.broadcasting import elementwise_order
 from ....kernel_support.geometry.memory_layout import check_physical_layout, inverse, required_order
 from ....kernel_support.geometry.view_bounds import check_strides, extent
 from ....kernel_support.operands import check_representable
@@ -59,8 +60,13 @@ class Creation(Family):
         self, make: Callable[..., Any], shape: Sequence[int], dtype: Any, memory_format: Any
     ) -> Any:
         """Return what `make` makes, in the order of dimensions that a memory format means."""
-        order = required_order(memory_format, len(shape))
-        return make([shape[dim] for dim in order], dtype).transpose(inverse(order))
+        return self._ordered(make, shape, dtype, required_order(memory_format, len(shape)))
+
+    def _ordered(
+        self, make: Callable[..., Any], shape: Sequence[int], dtype: Any, order: Sequence[int]
+    ) -> Any:
+        """Return what `make` makes, dimensions in `order` in memory."""
+        return make([shape[dim] for dim in order], dtype=dtype).transpose(inverse(order))
 
     @operator("empty_strided")
     def empty_strided(
@@ -138,18 +144,13 @@ class Creation(Family):
         **options: Any,
     ) -> Any:
         """Return a new array like `x` full of `fill_value`."""
-        own = dtype or x.dtype
-        if memory_format is None or memory_format is preserve_format:
-            if self.capabilities.is_contiguous(x):
-                return self._filled(x.shape, fill_value, own)
-            check_representable(fill_value, self.dtypes[own])
-            number = self.capabilities.number(fill_value, own)
-            return self.xp.full_like(x, number, dtype=own, order=_order_like(x))
+        if memory_format is None and self.capabilities.is_contiguous(x):
+            return self._filled(x.shape, fill_value, dtype or x.dtype)
 
         def make(shape: Any, dtype: NativeDtype) -> Any:
             return self._filled(tuple(shape), fill_value, dtype)
 
-        return self._in_format(make, x.shape, own, memory_format)
+        return self._like(make, x, dtype, memory_format)
 
     @operator("new_full")
     def new_full(
@@ -173,31 +174,31 @@ class Creation(Family):
         if UNINITIALIZED.is_filled:
             value = filler(self.dtypes[dtype or x.dtype])
             return self.full_like(x, value, dtype=dtype, memory_format=memory_format)
-        return self._like(self._memory, self.xp.empty_like, x, dtype, memory_format)
+        return self._like(self._memory, x, dtype, memory_format)
 
-    def _like(
-        self, make: Callable[..., Any], like: Callable[..., Any], x: Array, dtype: Any, form: Format
-    ) -> Any:
-        """Return an array in the shape of `x`: by `make`, or by `like` where its strides count."""
+    def _like(self, make: Callable[..., Any], x: Array, dtype: Any, form: Format) -> Any:
+        """Return what `make` makes in the shape of `x`, in its order of strides or in a format."""
+        dtype = dtype or x.dtype
         if not (form is None or form is preserve_format):
-            return self._in_format(make, x.shape, dtype or x.dtype, form)
+            return self._in_format(make, x.shape, dtype, form)
         if self.capabilities.is_contiguous(x):
-            return make(x.shape, dtype=dtype or x.dtype)
-        return like(x, dtype=dtype, order=_order_like(x))
+            return make(x.shape, dtype=dtype)
+        shape, order = elementwise_order([(x.shape, self.capabilities.strides(x))])
+        return self._ordered(make, shape, dtype, order)
 
     @operator("zeros_like")
     def zeros_like(
         self, x: Array, *, dtype: Native = None, memory_format: Format = None, **options: Any
     ) -> Any:
         """Return a new array like `x` full of 0."""
-        return self._like(self.xp.zeros, self.xp.zeros_like, x, dtype, memory_format)
+        return self._like(self.xp.zeros, x, dtype, memory_format)
 
     @operator("ones_like")
     def ones_like(
         self, x: Array, *, dtype: Native = None, memory_format: Format = None, **options: Any
     ) -> Any:
         """Return a new array like `x` full of 1."""
-        return self._like(self.xp.ones, self.xp.ones_like, x, dtype, memory_format)
+        return self._like(self.xp.ones, x, dtype, memory_format)
 
     @operator("new_zeros")
     def new_zeros(
@@ -320,10 +321,3 @@ class Creation(Family):
         dtype = dtype or self.default_float()
         check_size((n, n), dtype.itemsize)
         return self.xp.eye(n, dtype=dtype)
-
-
-def _order_like(array: Any) -> str:
-    """Return the order for an array like a given one: expanded dimensions would come to lie
-    innermost.
-    """
-    return "C" if 0 in getattr(array, "strides", ()) else "K"

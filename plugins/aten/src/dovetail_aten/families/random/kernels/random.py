@@ -8,14 +8,16 @@ from functools import cache
 from typing import Any
 
 from dovetail_dispatcher.calls import check_writable_as
+from dovetail_kernel import MemoryFormat, finfo, float32, float64, iinfo, preserve_format
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
-from dovetail_kernel import finfo, float32, float64, iinfo
 from dovetail_kernel.types import COMPLEX, FLOAT
 from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.dims import check_size
 from ....kernel_support.family import never_warns, operator
+from ....kernel_support.geometry.broadcasting import elementwise_order
+from ....kernel_support.geometry.memory_layout import inverse, required_order
 from ....typing import Array
 from .drawing import Drawing
 
@@ -53,15 +55,32 @@ class Random(Drawing):
 
     @operator("rand_like")
     @never_warns
-    def rand_like(self, x: Any, *, dtype: Any = None, **options: Any) -> Any:
+    def rand_like(
+        self, x: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
+    ) -> Any:
         """Return an array like `x` of uniform numbers of [0, 1)."""
-        return self._uniform(x, dtype or x.dtype, None)
+        return self._uniform(self._model(x, memory_format), dtype or x.dtype, None)
 
     @operator("randn_like")
     @never_warns
-    def randn_like(self, x: Any, *, dtype: Any = None, **options: Any) -> Any:
+    def randn_like(
+        self, x: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
+    ) -> Any:
         """Return an array like `x` of standard normal numbers."""
-        return self._normal(x, dtype or x.dtype, None)
+        return self._normal(self._model(x, memory_format), dtype or x.dtype, None)
+
+    def _model(self, x: Array, form: MemoryFormat | None) -> Any:
+        """Return an array that lies in memory as one like `x` does: numbers are drawn in its
+        order.
+        """
+        if form is None or form is preserve_format:
+            if self.capabilities.is_contiguous(x):
+                return x
+            order = elementwise_order([(x.shape, self.capabilities.strides(x))])[1]
+        else:
+            order = required_order(form, x.ndim)
+        model = self.capabilities.empty([x.shape[dim] for dim in order], x.dtype)
+        return model.transpose(inverse(order))
 
     @operator("uniform_")
     def uniform_(
