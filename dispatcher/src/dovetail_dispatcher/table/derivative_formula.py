@@ -138,6 +138,11 @@ class Formula:
         self.forward = forward
         self.refused = refused
 
+    @property
+    def has_arrays(self) -> bool:
+        """Whether there is `arrays`, which need not be compiled to know."""
+        return self.arrays is not None
+
 
 class PythonFormula(NamedTuple):
     """A derivative written by a user, as passed to `register_autograd`.

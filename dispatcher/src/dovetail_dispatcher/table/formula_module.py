@@ -12,7 +12,7 @@ class FormulaOfModule(Formula):
     """The formula of an operator among the ``FORMULAS`` of a module.
 
     Initially, only the operator's name is set. Reading another field imports the module; reading a
-    body compiles it.
+    body compiles that.
 
     Parameters
     ----------
@@ -22,17 +22,26 @@ class FormulaOfModule(Formula):
         Import name of the module.
     """
 
-    __slots__ = ("_module",)
+    __slots__ = ("_module", "_own")
+
+    _own: Formula
 
     def __init__(self, operator: str, module: str) -> None:
         self.operator = operator
         self._module = module
 
+    @property
+    def has_arrays(self) -> bool:
+        """Whether there is `arrays`."""
+        return self._own.has_arrays
+
     def __getattr__(self, name: str) -> Any:
-        if name not in Formula.__slots__:
+        if name == "_own":
+            formulas = import_module(self._module).FORMULAS
+            value = next(iter([each for each in formulas if each.operator == self.operator]))
+        elif name in Formula.__slots__:
+            value = getattr(self._own, name)
+        else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        formulas = import_module(self._module).FORMULAS
-        own = next(iter([formula for formula in formulas if formula.operator == self.operator]))
-        value = getattr(own, name)
         setattr(self, name, value)
         return value

@@ -1,5 +1,5 @@
-"""Rows of derivatives, and the bodies that are made of one when it is first used: over tensors,
-over arrays, over arrays of real numbers, and forward.
+"""Rows of derivatives, and the bodies that are made of one, each when it is first used: over
+tensors, over arrays, over arrays of real numbers, and forward.
 
 What a formula reads from the node comes first, one line per saved tensor. Over arrays that line
 compares the version as well, and leaves every other case to the node's own reading, which raises::
@@ -23,6 +23,13 @@ __all__ = ["Gradient", "Row", "Saved", "Tangent", "formulas_of_module"]
 
 Over: TypeAlias = Literal["tensors", "arrays", "real"]
 """What a body works on; ``real``: arrays of real numbers."""
+
+_OVER: Final[Mapping[str, Over]] = {
+    "tensors": "tensors",
+    "arrays": "arrays",
+    "real_arrays": "real",
+}
+"""The bodies, by attributes of formulas."""
 
 _IMPORT: Final = "import k  # the operators"
 """First line of the text of bodies: with it Python reads ``k.mul`` as an attribute, which is faster
@@ -85,7 +92,7 @@ class Tangent(NamedTuple):
 
 class Row(Formula):
     """The derivative of one operator, as it is generated: a `Formula` whose bodies are compiled
-    when one of them is first read.
+    when they are first read.
 
     Parameters
     ----------
@@ -143,36 +150,43 @@ class Row(Formula):
         )
         self._names: dict[str, Any] = {}
 
+    @property
+    def has_arrays(self) -> bool:
+        """Whether there is `arrays`."""
+        return self._bodies.has("arrays")
+
     def __getattr__(self, name: str) -> Any:
-        if name not in ("tensors", "arrays", "real_arrays", "forward"):
+        own = self._bodies
+        value: Any
+        if name == "forward":
+            value = tuple(
+                [
+                    Forward(
+                        each.output,
+                        each.kind,
+                        self._compiled(own.forward(each)) if each.text else None,
+                        tuple(each.parameters.split()),
+                    )
+                    for each in own.tangents
+                ]
+            )
+        elif name in _OVER:
+            over = _OVER[name]
+            value = self._compiled(own.backward(over)) if own.has(over) else None
+        else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self._compile()
-        return getattr(self, name)
+        setattr(self, name, value)
+        return value
 
     def source(self) -> str:
         """Return the text of all bodies."""
         return "\n\n".join(["\n".join(lines) + "\n" for lines in self._bodies.texts()])
 
-    def _compile(self) -> None:
-        own = self._bodies
-        made: Mapping[str, Callable[..., Any]] = {}
-        if text := self.source():
-            title = f"derivative of {self.operator}, {self.where}"
-            made = compile_functions(f"{_IMPORT}\n\n\n{text}", title, self._names)
-        self.tensors = made.get(own.name("tensors"))
-        self.arrays = made.get(own.name("arrays"))
-        self.real_arrays = made.get(own.name("real"))
-        self.forward = tuple(
-            [
-                Forward(
-                    each.output,
-                    each.kind,
-                    made.get(own.forward_name(each)),
-                    tuple(each.parameters.split()),
-                )
-                for each in own.tangents
-            ]
-        )
+    def _compiled(self, lines: list[str]) -> Callable[..., Any]:
+        text = "\n".join([_IMPORT, "", "", *lines]) + "\n"
+        title = f"derivative of {self.operator}, {self.where}"
+        (function,) = compile_functions(text, title, self._names).values()
+        return function
 
 
 def formulas_of_module(rows: tuple[Row, ...], names: dict[str, object]) -> tuple[Row, ...]:
@@ -198,25 +212,23 @@ class _Bodies(NamedTuple):
         """Return the name of a body, ``mul_Tensor_arrays``."""
         return f"{self.own}_{over}"
 
-    def forward_name(self, tangent: Tangent) -> str:
-        """Return the name of a forward body, ``mul_Tensor_forward``."""
-        return f"{self.own}_forward{tangent.output or ''}"
+    def has(self, over: Over) -> bool:
+        """Return whether there is such a body."""
+        return bool(self.inputs) and over in ("tensors", *self.kinds.split())
 
     def texts(self) -> Iterator[list[str]]:
         """Yield the lines of each body, forward bodies last."""
-        if self.inputs:
-            yield self._backward("tensors")
-            if "arrays" in self.kinds.split():
-                yield self._backward("arrays")
-            if "real" in self.kinds.split():
-                yield self._backward("real")
+        for over in _OVER.values():
+            if self.has(over):
+                yield self.backward(over)
         for each in self.tangents:
             if each.text:
-                yield self._forward(each)
+                yield self.forward(each)
 
     # -- backward ----------------------------------------------------------------------------------
 
-    def _backward(self, over: Over) -> list[str]:
+    def backward(self, over: Over) -> list[str]:
+        """Return the lines of a body."""
         more = [] if over == "tensors" else ["k", "edges"]
         head = f"def {self.name(over)}({', '.join(['node', *more, *self.grads.split()])}):"
         if len(self.inputs) > 1:
@@ -310,11 +322,12 @@ class _Bodies(NamedTuple):
 
     # -- forward -----------------------------------------------------------------------------------
 
-    def _forward(self, tangent: Tangent) -> list[str]:
+    def forward(self, tangent: Tangent) -> list[str]:
+        """Return the lines of a forward body, ``mul_Tensor_forward``."""
         grad = ["grad"] if tangent.kind == "elementwise" else []
         parameters = ", ".join([*grad, *tangent.parameters.split()])
         lines = [f"{name} = {expression}" for name, expression in tangent.metadata]
-        head = f"def {self.forward_name(tangent)}({parameters}):"
+        head = f"def {self.own}_forward{tangent.output or ''}({parameters}):"
         return _defined(head, [*lines, f"return {tangent.text}"])
 
 

@@ -111,7 +111,7 @@ class _Recording:
         run: array libraries round numbers to half precision where operators do not.
         """
         backends = backends_of_signature(self.key)
-        if self.formula.arrays is None or self.below.calls_operators or len(backends) != 1:
+        if not self.formula.has_arrays or self.below.calls_operators or len(backends) != 1:
             return None
         if self.key & _HALF_BITS:
             return None

@@ -12,12 +12,12 @@ two.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from threading import Lock
 from typing import Any, ClassVar, Final
 
 from dovetail_dispatcher import Operator
-from dovetail_dispatcher.compilation import compile_source
 from dovetail_dispatcher.record import Record
 from dovetail_dispatcher.table import INNER, Always, Formula, Fusion, registry
 from dovetail_kernel import (
@@ -155,39 +155,27 @@ def fused_class(fusion: Fusion, outer: Formula, inner: Formula) -> type[Node]:
         stored.append(f"{fused.inner_input}_array")
         freed.add(f"{fused.inner_input}_array")
     own = ["inner", *[slot for slot in stored if slot not in slots]]
-    lines = [
-        f"class {outer.name}(FusedNode, Outer):",
-        f'    """Node of {fusion.operator}, until the graph is looked at: {fusion.inner}, then '
-        f'{fusion.outer}."""',
-        "",
-        f"    __slots__ = {tuple(own)!r}",
-        "",
-        "    def apply_arrays(self, kernels, edges, grad):",
-        f"        if edges[{fused.place}][0] is self.inner:",
-        "            return split_body(self, kernels, edges, grad)",
-        "        return fused_body(self, kernels, edges, grad)",
-        "",
-        "    def _release_saved(self):",
-        f"        {' = '.join([f'self.{slot}' for slot in sorted(freed)])} = RELEASED",
-    ]
-    bindings = {
-        "FusedNode": FusedNode,
-        "Outer": outer_class,
-        "RELEASED": RELEASED,
-        "__name__": __name__,
-        "fused_body": fusion.backward,
-        "split_body": outer_class.apply_arrays,
+    place, body = fused.place, fusion.backward
+
+    def apply_arrays(self: Any, kernels: object, edges: Sequence[Any], grad: Any) -> Any:
+        if edges[place][0] is self.inner:
+            return outer_class.apply_arrays(self, kernels, edges, grad)
+        return body(self, kernels, edges, grad)
+
+    parts = {
+        "__doc__": f"Node of {fusion.operator}, until the graph is looked at: {fusion.inner}, then "
+        f"{fusion.outer}.",
+        "__module__": __name__,
+        "__slots__": tuple(own),
+        "_freed": tuple(sorted(freed)),
+        "_fused": fused,
+        "_fusion": fusion,
+        "apply_arrays": apply_arrays,
+        "inner_class": build_node_class(inner, is_real=True),
+        "outer_class": outer_class,
+        **fused.constants,
     }
-    cls: Any = compile_source("\n".join(lines) + "\n", outer.name, bindings)
-    cls._freed = tuple(sorted(freed))
-    cls._fusion = fusion
-    cls._fused = fused
-    cls.outer_class = outer_class
-    cls.inner_class = build_node_class(inner, is_real=True)
-    for slot, value in fused.constants.items():
-        setattr(cls, slot, value)
-    made: type[Node] = cls
-    return made
+    return type(outer.name, (FusedNode, outer_class), parts)
 
 
 # -- splitting -------------------------------------------------------------------------------------

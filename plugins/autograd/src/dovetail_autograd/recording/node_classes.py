@@ -1,38 +1,53 @@
-"""Node classes made from formula records, as text that is compiled once: ``MulBackward0`` and its
-kin.
-"""
+"""Node classes made from formula records: ``MulBackward0`` and its kin."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
-from dovetail_dispatcher.compilation import compile_source
 from dovetail_dispatcher.table import Formula, Saved
-from dovetail_kernel import tensor_class
+from dovetail_kernel import TensorBase, tensor_class
 
-from ..graph import saved_slots
 from ..graph.flatten import flatten
 from ..graph.node import Node
+from ..graph.saved_slots import RELEASED, unpack_input, unpack_list, unpack_result
 from ..graph.saved_tensor import SavedTensor, leave_arrays
 
 
-def node_class_text(formula: Formula) -> str:
-    """Return the source of the node class of `formula`."""
-    slots = [slot for saved in formula.saved for slot in slots_of(saved)]
-    lines = [
-        f"class {formula.name}(Node):",
-        f'    """Node of {formula.operator}."""',
-        "",
-        f"    __slots__ = ({', '.join(map(repr, slots))}{',' if len(slots) == 1 else ''})",
-        "    _is_formula_node = True",
-        "    _leave_arrays = leave_arrays",
-    ]
-    for saved in formula.saved:
-        lines += ["", *_UNPACK[saved.kind](saved)]
-    lines += ["", "    def _release_saved(self):", *_release(formula)]
-    return "\n".join(lines) + "\n"
+class FormulaNode(Node):
+    """What the classes that `build_node_class` makes have in common."""
+
+    __slots__ = ()
+
+    _is_formula_node = True
+    _freed: ClassVar[tuple[str, ...]]
+    _leave_arrays = leave_arrays
+
+    def _release_saved(self) -> None:
+        for slot in self._freed:
+            setattr(self, slot, RELEASED)
+
+
+class FirstUse:
+    """Body of a node class that is made when it is first asked for, and takes this place then.
+
+    Parameters
+    ----------
+    make
+        Returns the function.
+    """
+
+    def __init__(self, make: Callable[[], Callable[..., Any]]) -> None:
+        self._make = make
+
+    def __set_name__(self, owner: type[Node], name: str) -> None:
+        self._owner, self._name = owner, name
+
+    def __get__(self, node: Node | None, cls: type[Node]) -> Any:
+        function = self._make()
+        setattr(self._owner, self._name, function)
+        return getattr(cls if node is None else node, self._name)
 
 
 def slots_of(saved: Saved) -> tuple[str, ...]:
@@ -41,49 +56,28 @@ def slots_of(saved: Saved) -> tuple[str, ...]:
     return (name, f"{name}_version") if saved.kind in ("input", "list") else (name,)
 
 
-def _unpack_input(saved: Saved) -> list[str]:
-    name = saved.name
-    return [
-        f"    def unpack_{name}(self):",
-        f"        value = self._{name}",
-        "        if value.__class__ is Tensor and value._counter is None and not "
-        f"self._{name}_version:",
-        "            return value",
-        f"        return unpack_input(self, {name!r}, value)",
-    ]
+def _unpack_input(saved: Saved) -> Callable[[Any], Any]:
+    name, slot, version = saved.name, *slots_of(saved)
+    plain = tensor_class()
+
+    def unpack(self: Any) -> TensorBase | None:
+        value = getattr(self, slot)
+        if value.__class__ is plain and value._counter is None and not getattr(self, version):
+            tensor: TensorBase = value
+            return tensor
+        return unpack_input(self, name, value)
+
+    return unpack
 
 
-def _unpack_result(saved: Saved) -> list[str]:
-    name = saved.name
-    return [
-        f"    def unpack_{name}(self):",
-        f"        return unpack_result(self, {name!r}, {saved.output}, self._{name})",
-    ]
-
-
-def _unpack_list(saved: Saved) -> list[str]:
-    name = saved.name
-    return [
-        f"    def unpack_{name}(self):",
-        f"        return unpack_list(self, {name!r}, self._{name})",
-    ]
-
-
-def _unpack_value(saved: Saved) -> list[str]:
-    return [f"    def unpack_{saved.name}(self):", f"        return self._{saved.name}"]
-
-
-_UNPACK: dict[str, Callable[[Saved], list[str]]] = {
-    "input": _unpack_input,
-    "result": _unpack_result,
-    "list": _unpack_list,
-    "value": _unpack_value,
-}
-
-
-def _release(formula: Formula) -> list[str]:
-    freed = [f"self.{slot}" for slot in freed_slots(formula)]
-    return [f"        {' = '.join(freed)} = RELEASED"] if freed else ["        pass"]
+def _unpack_other(saved: Saved) -> Callable[[Any], Any]:
+    name, kind, output = saved.name, saved.kind, saved.output
+    (slot, *_) = slots_of(saved)
+    if kind == "result":
+        return lambda self: unpack_result(self, name, output, getattr(self, slot))
+    if kind == "list":
+        return lambda self: unpack_list(self, name, getattr(self, slot))
+    return lambda self: getattr(self, slot)
 
 
 def freed_slots(formula: Formula) -> tuple[str, ...]:
@@ -106,29 +100,33 @@ def build_node_class(
     is_real
         Whether no number in the call is complex. Default: False.
     """
-    bindings: dict[str, Any] = {
-        "Node": Node,
-        "leave_arrays": leave_arrays,
-        "RELEASED": saved_slots.RELEASED,
-        "Tensor": tensor_class(),
-        "__name__": __name__,
-        "unpack_input": saved_slots.unpack_input,
-        "unpack_list": saved_slots.unpack_list,
-        "unpack_result": saved_slots.unpack_result,
+
+    def arrays() -> Callable[..., Any]:
+        body = (formula.real_arrays if is_real else None) or formula.arrays
+        assert body is not None
+        return _flattened(body) if has_lists else body
+
+    def tensors() -> Callable[..., Any]:
+        return formula.tensors or Node.apply_tensors
+
+    parts: dict[str, Any] = {
+        "__doc__": f"Node of {formula.operator}.",
+        "__module__": __name__,
+        "__slots__": tuple([slot for saved in formula.saved for slot in slots_of(saved)]),
+        "_formula_record": formula,
+        "_freed": freed_slots(formula),
+        "apply_tensors": FirstUse(tensors),
     }
-    cls: type[Node] = compile_source(node_class_text(formula), formula.name, bindings)
-    cls._formula_record = formula
-    cls._freed = freed_slots(formula)
-    if formula.tensors is not None:
-        cls.apply_tensors = formula.tensors  # type: ignore[method-assign]
-    arrays = (formula.real_arrays if is_real else None) or formula.arrays
-    if arrays is not None:
-        cls.apply_arrays = _flattened(arrays) if has_lists else arrays  # type: ignore[method-assign]
+    if formula.has_arrays:
+        parts["apply_arrays"] = FirstUse(arrays)
     for saved in formula.saved:
-        setattr(cls, f"_saved_{saved.name}", property(getattr(cls, f"unpack_{saved.name}")))
+        unpack = (_unpack_input if saved.kind == "input" else _unpack_other)(saved)
+        unpack.__name__ = f"unpack_{saved.name}"
+        parts[unpack.__name__] = unpack
+        parts[f"_saved_{saved.name}"] = property(unpack)
         if saved.kind != "value":
-            setattr(cls, f"_raw_saved_{saved.name}", property(_raw(saved)))
-    return cls
+            parts[f"_raw_saved_{saved.name}"] = property(_raw(saved))
+    return type(formula.name, (FormulaNode,), parts)
 
 
 def _raw(saved: Saved) -> Callable[[Node], SavedTensor]:
