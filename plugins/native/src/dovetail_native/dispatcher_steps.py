@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final
 
 from dovetail_dispatcher.calls import (
@@ -53,7 +54,10 @@ _IS_KNOWN, _IS_SHARED, _IS_WRITABLE, _IS_LIST = 1, 2, 4, 8
 def lower_all(steps: tuple[Step, ...], to: Assembler) -> None:
     """Add the instructions of steps."""
     for step in steps:
-        lower = LOWERINGS.get(type(step))
+        kind = type(step)
+        if kind not in LOWERINGS and kind.__module__.startswith("dovetail_autograd."):
+            import_module("dovetail_native.autograd_steps")  # adds its own to the table
+        lower = LOWERINGS.get(kind)
         if lower is None:
             raise NotLoweredError(type(step).__name__)
         lower(step, to)

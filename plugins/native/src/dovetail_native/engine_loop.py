@@ -26,8 +26,9 @@ def _copy_for_leaf(leaf: loop_parts.AccumulateGrad, grad: Any) -> Any:
     return loop_parts.copy_like(grad, leaf.variable.array)
 
 
-def install(runs_in_python: int = 16) -> None:
-    """Tell the core the parts of the engine, and put the loop into the socket of autograd.
+def install(runs_in_python: int = 16) -> _Loop:
+    """Tell the core the parts of the engine, and put the loop into the socket of autograd; return
+    it.
 
     Parameters
     ----------
@@ -54,4 +55,6 @@ def install(runs_in_python: int = 16) -> None:
         },
         runs_in_python,
     )
-    COMPILED_LOOP.fill(_Loop())
+    loop = _Loop()
+    COMPILED_LOOP.fill(loop)
+    return loop

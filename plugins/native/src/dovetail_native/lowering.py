@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
+from numpy import ndarray
+
 from dovetail_dispatcher.calls import RoutePlan, argument_value
 
 from .assembler import Assembler, NotLoweredError
@@ -18,6 +20,19 @@ routes: Final[Counter[str]] = Counter()
 """How many routes of this process are programs, and why how many others are Python text."""
 
 _knows_autograd = False
+
+
+class _AwaitedLoop:
+    """Stands for the engine's loop until it first runs: a process may never go backward."""
+
+    array_type = ndarray
+
+    @staticmethod
+    def run(*arguments: Any) -> None:
+        """Put the loop in this place, and run it."""
+        from .engine_loop import install
+
+        install().run(*arguments)
 
 
 def compiled_route(plan: RoutePlan) -> Callable[..., Any] | None:
@@ -36,12 +51,11 @@ def compiled_route(plan: RoutePlan) -> Callable[..., Any] | None:
 
 
 def _set_up() -> None:
-    """Tell the core the classes, and learn the steps of autograd, which may be installed later."""
+    """Tell the core the classes, and offer the loop to autograd, which may be imported later."""
     global _knows_autograd
     tell_classes()
     if not _knows_autograd and "dovetail_autograd" in sys.modules:
-        from . import autograd_steps  # noqa: F401 - adds its steps
-        from .engine_loop import install
+        from dovetail_autograd.sockets import COMPILED_LOOP
 
-        install()
+        COMPILED_LOOP.fill(_AwaitedLoop())
         _knows_autograd = True
