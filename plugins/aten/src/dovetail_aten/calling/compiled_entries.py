@@ -40,9 +40,9 @@ before the first one given, and the dtype of the result; None for the default dt
 """
 
 
-def compile_entries(names: dict[str, object]) -> list[str]:
+def compile_entries(names: dict[str, object]) -> None:
     """Put compiled entries in place of the generated functions of a module, whose namespace is
-    `names`; without compiled code give the functions their docstrings. Return the functions' names.
+    `names`; without compiled code give the functions their docstrings.
     """
     load_compiled_code()
     own = {
@@ -58,7 +58,6 @@ def compile_entries(names: dict[str, object]) -> list[str]:
     else:
         for function in own.values():  # plain functions cannot ask for it later
             document(function)
-    return list(own)
 
 
 def described(

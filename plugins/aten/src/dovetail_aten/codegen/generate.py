@@ -149,7 +149,7 @@ def generate(library: Library, *, selection: Selection | None = None) -> dict[st
         ),
         **write_functions(functions, is_split=library.is_split, without=_left_out(library, build)),
         **write_docstrings(overload_sets(functions), documents),
-        **write_function_stubs(functions),
+        **write_function_stubs(functions, is_split=library.is_split),
         **write_python_modules(build.functions),
     }
     if any([function.copy_of for function in functions]):

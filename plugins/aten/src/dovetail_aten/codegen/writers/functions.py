@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dovetail_dispatcher.calls import default_text, parameter
 
 from ...templates.python_function import PythonFunction
-from ..families import by_family
 from ..overload_sets import OverloadSet, check_names, function_name, overload_sets
 from ..readers.native_functions import NativeFunction
 from .excluded_operators import LeftOut, write_left_out
@@ -28,14 +27,16 @@ from dovetail_aten.calling.overloads import Overloads
 def write_functions(
     functions: Sequence[NativeFunction], *, is_split: bool, without: LeftOut | None = None
 ) -> dict[str, str]:
-    """Return the modules of the functions of `functions`, text by path.
+    """Return the module of the functions of `functions`, text by path. It is a single one: importing
+    one for each family takes several times as long.
 
     Parameters
     ----------
     functions
         The operators.
     is_split
-        Whether there is a module for each family.
+        Whether the declarations are in families: the module is a package then, since pickles may
+        name modules in it.
     without
         What a selective build leaves out: its functions are there, and raise when they are called.
     """
@@ -47,32 +48,12 @@ def write_functions(
     replacements: list[str] = []
     if without is not None:
         replacements = write_left_out(without, {s.name: function_names(s) for s in left_out})
-    if not is_split:
-        return {
-            "functions.py": _module(
-                _DOC, sets, ["compile_entries(globals())", *replacements, *names]
-            )
-        }
-    package = Lines()
-    package.add(HEADER, "# mypy: ignore-errors", f'"""{_DOC}"""', "")
-    families = by_family(sets, lambda overloads: overloads.overloads[0].where)
-    package.add(*[f"from .{family} import *" for family in families], *replacements, *names)
-    modules = {
-        f"functions/{family}.py": _module(
-            f"Functions of the family {family}.", own, ["__all__ = compile_entries(globals())"]
-        )
-        for family, own in families.items()
-    }
-    return {"functions/__init__.py": package.text(), **modules}
-
-
-def _module(doc: str, sets: Sequence[OverloadSet], end: Sequence[str]) -> str:
     lines = Lines()
-    lines.add(HEADER, "# mypy: ignore-errors", f'"""{doc}"""', _IMPORTS)
+    lines.add(HEADER, "# mypy: ignore-errors", f'"""{_DOC}"""', _IMPORTS)
     for overloads in sets:
         lines.add(*_functions(overloads))
-    lines.add("", *end)
-    return lines.text()
+    lines.add("", "compile_entries(globals())", *replacements, *names)
+    return {"functions/__init__.py" if is_split else "functions.py": lines.text()}
 
 
 def function_names(overloads: OverloadSet) -> list[str]:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dovetail_dispatcher.schema import Argument
 
 from ...templates.python_function import python_schema, result_type, variadic_argument
-from ..families import by_family
 from ..overload_sets import OverloadSet, function_name, overload_sets
 from ..readers.native_functions import NativeFunction
 from .python_operators import BINARY, OLD_NAMES, REFLECTED, SYMMETRIC, UNARY
@@ -39,24 +38,12 @@ Generator: TypeAlias = Any
 """
 
 
-def write_function_stubs(functions: Sequence[NativeFunction]) -> dict[str, str]:
-    """Return the stubs of the functions, text by path, as `write_functions` splits them."""
+def write_function_stubs(functions: Sequence[NativeFunction], *, is_split: bool) -> dict[str, str]:
+    """Return the stub of the functions, text by path, beside what `write_functions` writes."""
     sets = overload_sets(functions)
-    families = by_family(sets, lambda overloads: overloads.overloads[0].where)
     public = bracketed("__all__ = [", [f'"{s.name}"' for s in sets if s.is_public], "]")
-    if list(families) == [""] or not families:
-        return {"functions.pyi": _module(sets, public)}
-    package = Lines()
-    package.add(HEADER, "", *[f"from .{family} import *" for family in families], "", *public)
-    modules = {
-        f"functions/{family}.pyi": _module(own, _names(own)) for family, own in families.items()
-    }
-    return {"functions/__init__.pyi": package.text(), **modules}
-
-
-def _module(sets: Sequence[OverloadSet], names: Sequence[str]) -> str:
     lines = Lines()
-    lines.add(HEADER, _PREAMBLE, *names, "", *_result_classes(sets))
+    lines.add(HEADER, _PREAMBLE, *public, "", *_result_classes(sets))
     for overloads in sets:
         lines.add(*_declarations(overloads, method=False))
         if overloads.has_choice:
@@ -64,17 +51,7 @@ def _module(sets: Sequence[OverloadSet], names: Sequence[str]) -> str:
                 lines.add(
                     f"def {function_name(function)}{_signature(function, overloads, False)}: ..."
                 )
-    return lines.text()
-
-
-def _names(sets: Sequence[OverloadSet]) -> list[str]:
-    """Return the lines of ``__all__`` of a family: every function that has a stub."""
-    names: list[str] = []
-    for overloads in sets:
-        names.append(overloads.name)
-        if overloads.has_choice:
-            names += [function_name(function) for function in overloads.overloads]
-    return bracketed("__all__ = [", [f'"{name}"' for name in names], "]")
+    return {"functions/__init__.pyi" if is_split else "functions.pyi": lines.text()}
 
 
 def write_method_stubs(functions: Sequence[NativeFunction]) -> str:
