@@ -13,7 +13,7 @@ from dovetail.library import Library
 from dovetail.utils._python_dispatch import TorchDispatchMode
 from dovetail_aten.composites.reshaping import reshape
 from dovetail_aten.families.matmul.composites.matmul import matmul
-from dovetail_aten.families.views.composites.views import contiguous, flatten
+from dovetail_aten.families.views.composites.views import contiguous, flatten, mT, numpy_T
 from dovetail_dispatcher.table import Constant, Shortcut, registry
 
 STATES: list[Callable[[], AbstractContextManager[Any]]] = [
@@ -88,7 +88,10 @@ CALLS: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
         lambda x: x.contiguous(memory_format=dovetail.preserve_format),
         lambda x: contiguous(x, memory_format=dovetail.preserve_format),
     ),
+    (lambda x: x.T, numpy_T),
+    (lambda x: x.mT, mT),
 ]
+OF_OTHER_DIMENSIONS = pytest.mark.filterwarnings("ignore:.*deprecated:UserWarning")
 
 
 @pytest.mark.parametrize("state", STATES[:3])  # autocast casts operands of `matmul` itself
@@ -107,6 +110,7 @@ def test_products_are_those_of_the_composite(state: Callable[[], Any]) -> None:
                     assert found == expected, (left.shape, right.shape)
 
 
+@OF_OTHER_DIMENSIONS
 @pytest.mark.parametrize("number", range(len(CALLS)))
 @pytest.mark.parametrize("state", STATES)
 def test_calls_do_what_the_composites_do(number: int, state: Callable[[], Any]) -> None:
@@ -118,6 +122,7 @@ def test_calls_do_what_the_composites_do(number: int, state: Callable[[], Any]) 
                 assert found == seen_of(lambda x=x: composite(x), x)  # type: ignore[misc]
 
 
+@OF_OTHER_DIMENSIONS
 @pytest.mark.parametrize("number", range(len(CALLS)))
 def test_dispatch_modes_see_the_calls_of_the_composite(number: int) -> None:
     call, composite = CALLS[number]

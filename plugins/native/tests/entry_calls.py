@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import random
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -23,13 +22,7 @@ UNDEFINED = ("empty", "new_empty", "resize", "set_", "rand", "normal")
 
 
 def all_entries() -> dict[str, Any]:
-    modules = [m for name, m in sys.modules.items() if name.startswith(functions.__name__ + ".")]
-    return {
-        f"{module.__name__.rpartition('.')[2]}.{name}": value
-        for module in modules
-        for name, value in vars(module).items()
-        if type(value) is core.Entry
-    }
+    return {name: each for name, each in vars(functions).items() if type(each) is core.Entry}
 
 
 ENTRIES = all_entries()

@@ -7,6 +7,8 @@ from __future__ import annotations
 import inspect
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from typing import Any
@@ -258,3 +260,23 @@ def test_a_class_that_passes_calls_on_unasked_is_asked_of_none_within() -> None:
     inner: Any = dovetail.ones(2).as_subclass(Inner)
     assert (inner + inner).tolist() == [2, 2]
     assert calls[0] is dovetail.add
+
+
+def test_attribute_that_is_first_read_in_a_mode_is_an_entry_afterwards() -> None:
+    program = (
+        "import dovetail\n"
+        "from dovetail.overrides import TorchFunctionMode\n"
+        "seen = []\n"
+        "class Mode(TorchFunctionMode):\n"
+        "    def __torch_function__(self, func, types, args=(), kwargs=None):\n"
+        "        seen.append(func == dovetail.Tensor.T.__get__)\n"
+        "        return func(*args, **(kwargs or {}))\n"
+        "x = dovetail.ones(2, 3)\n"
+        "with Mode(): made = x.T\n"
+        "assert made.shape == x.T.shape == (3, 2)\n"
+        "print(seen, type(dovetail.Tensor.T.fget).__name__)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "[True] Entry\n", done.stderr

@@ -96,11 +96,14 @@ class Formula:
         `tensors`.
     refused
         Tensor arguments that must not require grad, since their derivatives are unknown.
+    has_arrays
+        Whether there is `arrays`, which need not be compiled to know.
     """
 
     __slots__ = (
         "arrays",
         "forward",
+        "has_arrays",
         "inputs",
         "name",
         "operator",
@@ -137,11 +140,7 @@ class Formula:
         self.where = where
         self.forward = forward
         self.refused = refused
-
-    @property
-    def has_arrays(self) -> bool:
-        """Whether there is `arrays`, which need not be compiled to know."""
-        return self.arrays is not None
+        self.has_arrays = arrays is not None
 
 
 class PythonFormula(NamedTuple):

@@ -30,11 +30,6 @@ class FormulaOfModule(Formula):
         self.operator = operator
         self._module = module
 
-    @property
-    def has_arrays(self) -> bool:
-        """Whether there is `arrays`."""
-        return self._own.has_arrays
-
     def __getattr__(self, name: str) -> Any:
         if name == "_own":
             formulas = import_module(self._module).FORMULAS

@@ -57,9 +57,8 @@ def test_declarations_by_family_give_the_same_by_family(library: codegen.Library
     assert "'tones/derivatives.yaml:2', (Saved(" in derivatives
     bodies = together["derivatives.py"].index("FORMULAS = ")
     assert derivatives.replace("tones/", "").endswith(together["derivatives.py"][bodies:])
-    functions = together["functions.py"].index("def brighten(")
-    end = together["functions.py"].index("\ncompile_entries(globals())")
-    assert together["functions.py"][functions:end] in apart["functions/tones.py"]
+    assert together["functions.py"] == apart["functions/__init__.py"]
+    assert together["functions.pyi"] == apart["functions/__init__.pyi"]
 
 
 def test_declarations_stand_in_one_file_or_by_family(library: codegen.Library) -> None:

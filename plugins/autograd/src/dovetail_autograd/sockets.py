@@ -36,7 +36,7 @@ BATCHED_GRAD: Final[Socket[BatchedGrad]] = Socket("dovetail_autograd", "when aut
 """Called by `grad` with ``is_grads_batched=True``."""
 
 COMPILED_LOOP: Final[Socket[CompiledLoop | None]] = Socket(
-    "dovetail_native.engine_loop", "with the first compiled route after autograd is loaded", None
+    "dovetail_native.lowering", "with the first compiled route after autograd is loaded", None
 )
 """Called by the engine for runs over arrays while no leaf has hooks; None: all run in Python."""
 

@@ -1,4 +1,4 @@
-"""The engine's loop, compiled."""
+"""The parts of the engine's loop that are Python; importing this module gives them to the core."""
 
 from __future__ import annotations
 
@@ -7,18 +7,10 @@ from typing import Any
 import numpy as np
 
 from dovetail_autograd import loop_parts
-from dovetail_autograd.sockets import COMPILED_LOOP
 from dovetail_dispatcher import NoArrayKernelError, kernel_namespace
 
-from ._core import UfuncLoop, run_backward, set_engine
+from ._core import UfuncLoop, set_engine
 from .formulas import lowered_body
-
-
-class _Loop:
-    """The loop of `run_backward`, as autograd calls it."""
-
-    array_type: type[Any] = np.ndarray
-    run = staticmethod(run_backward)
 
 
 def _copy_for_leaf(leaf: loop_parts.AccumulateGrad, grad: Any) -> Any:
@@ -26,9 +18,8 @@ def _copy_for_leaf(leaf: loop_parts.AccumulateGrad, grad: Any) -> Any:
     return loop_parts.copy_like(grad, leaf.variable.array)
 
 
-def install(runs_in_python: int = 16) -> _Loop:
-    """Tell the core the parts of the engine, and put the loop into the socket of autograd; return
-    it.
+def install(runs_in_python: int = 16) -> None:
+    """Tell the core the parts of the engine.
 
     Parameters
     ----------
@@ -55,6 +46,6 @@ def install(runs_in_python: int = 16) -> _Loop:
         },
         runs_in_python,
     )
-    loop = _Loop()
-    COMPILED_LOOP.fill(loop)
-    return loop
+
+
+install()

@@ -11,6 +11,7 @@ from numpy import ndarray
 
 from dovetail_dispatcher.calls import RoutePlan, argument_value
 
+from ._core import run_backward
 from .assembler import Assembler, NotLoweredError
 from .classes import tell_classes
 from .dispatcher_steps import lower_all
@@ -22,17 +23,21 @@ routes: Final[Counter[str]] = Counter()
 _knows_autograd = False
 
 
-class _AwaitedLoop:
-    """Stands for the engine's loop until it first runs: a process may never go backward."""
+class _Loop:
+    """The engine's loop as autograd calls it. Its parts are imported when it first runs: many
+    processes never go backward.
+    """
 
-    array_type = ndarray
+    array_type: type[Any] = ndarray
 
-    @staticmethod
-    def run(*arguments: Any) -> None:
-        """Put the loop in this place, and run it."""
-        from .engine_loop import install
+    def __init__(self) -> None:
+        self.run: Callable[..., None] = self._first_run
 
-        install().run(*arguments)
+    def _first_run(self, *arguments: Any) -> None:
+        from . import engine_loop  # noqa: F401 - gives the core its parts
+
+        self.run = run_backward
+        run_backward(*arguments)
 
 
 def compiled_route(plan: RoutePlan) -> Callable[..., Any] | None:
@@ -57,5 +62,5 @@ def _set_up() -> None:
     if not _knows_autograd and "dovetail_autograd" in sys.modules:
         from dovetail_autograd.sockets import COMPILED_LOOP
 
-        COMPILED_LOOP.fill(_AwaitedLoop())
+        COMPILED_LOOP.fill(_Loop())
         _knows_autograd = True

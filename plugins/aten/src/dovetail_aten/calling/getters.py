@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from dovetail_dispatcher.calls import EntryForm
 from dovetail_dispatcher.schema import is_number
+from dovetail_dispatcher.sockets import COMPILED_ENTRY
 from dovetail_kernel import TensorBase
 
+from .compiled_entries import described
 
-def getter(function: FunctionType) -> FunctionType:
-    """Return a function that does the same, for a property.
+
+def getter(function: FunctionType) -> Callable[[Any], Any]:
+    """Return a function that does the same, for a property: a compiled entry, where there are such.
 
     Those that override functions tell an access of the attribute from a call of the function.
     """
-    return FunctionType(
+    own = FunctionType(
         function.__code__,
         function.__globals__,
         function.__name__,
         function.__defaults__,
         function.__closure__,
     )
+    if not COMPILED_ENTRY.is_filled:
+        return own
+
+    def form(text: FunctionType) -> EntryForm | None:
+        # Of `function`: the code of `text` may ask modes by now. Handlers are left to `text`, since
+        # they get the access of the property.
+        found = described(function)
+        return found._replace(overridden=None) if isinstance(found, EntryForm) else None
+
+    return COMPILED_ENTRY.plug(own, form)
 
 
 def write_part(whole: Any, part: Any, value: object) -> None:

@@ -24,11 +24,7 @@ __all__ = ["Gradient", "Row", "Saved", "Tangent", "formulas_of_module"]
 Over: TypeAlias = Literal["tensors", "arrays", "real"]
 """What a body works on; ``real``: arrays of real numbers."""
 
-_OVER: Final[Mapping[str, Over]] = {
-    "tensors": "tensors",
-    "arrays": "arrays",
-    "real_arrays": "real",
-}
+_OVER: Final[Mapping[str, Over]] = {"tensors": "tensors", "arrays": "arrays", "real_arrays": "real"}
 """The bodies, by attributes of formulas."""
 
 _IMPORT: Final = "import k  # the operators"
@@ -148,12 +144,8 @@ class Row(Formula):
             bodies,
             optional,
         )
+        self.has_arrays = self._bodies.has("arrays")
         self._names: dict[str, Any] = {}
-
-    @property
-    def has_arrays(self) -> bool:
-        """Whether there is `arrays`."""
-        return self._bodies.has("arrays")
 
     def __getattr__(self, name: str) -> Any:
         own = self._bodies

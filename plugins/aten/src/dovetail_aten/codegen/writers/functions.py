@@ -27,8 +27,8 @@ from dovetail_aten.calling.overloads import Overloads
 def write_functions(
     functions: Sequence[NativeFunction], *, is_split: bool, without: LeftOut | None = None
 ) -> dict[str, str]:
-    """Return the module of the functions of `functions`, text by path. It is a single one: importing
-    one for each family takes several times as long.
+    """Return the module of the functions of `functions`, text by path. It is a single one:
+    importing one for each family takes several times as long.
 
     Parameters
     ----------

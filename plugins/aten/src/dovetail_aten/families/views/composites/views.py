@@ -198,6 +198,7 @@ def sum_to_size(self: Any, size: Sequence[int]) -> Any:
     return F.view(summed, size) if extra else summed
 
 
+@Shortcut("aten::permute", ("self", Constant((1, 0))), ndims=(("self", 2),))
 def numpy_T(self: Tensor) -> Any:
     """Return `self` with its dimensions in the opposite order."""
     ndim = self.ndim
@@ -206,6 +207,7 @@ def numpy_T(self: Tensor) -> Any:
     return F.permute(self, list(range(ndim - 1, -1, -1)))
 
 
+@Shortcut("aten::transpose.int", ("self", Constant(-2), Constant(-1)), ndims=(("self", 2),))
 def mT(self: Tensor) -> Any:
     """Return the transposes of the matrices in the last two dimensions."""
     if not self.ndim:
