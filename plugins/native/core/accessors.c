@@ -90,11 +90,12 @@ strides_of(PyArrayObject *array)
     return !is_known ? NULL : PyArray_IntTupleFromIntp(PyArray_NDIM(array), strides);
 }
 
+/* The dtype, a borrowed reference; NULL where there is none. */
 static PyObject *
-dtype_of(const module_state *state, long long signature)
+dtype_of_signature(const module_state *state, long long signature)
 {
     unsigned long long bits = (unsigned long long)(signature & state->dtype_mask);
-    return bits == 0 ? NULL : Py_XNewRef(state->dtype_by_bit[__builtin_ctzll(bits)]);
+    return bits == 0 ? NULL : state->dtype_by_bit[__builtin_ctzll(bits)];
 }
 
 /* What the cpu backend says of an array of its own; NULL for what its Python methods say. */
@@ -114,6 +115,67 @@ of_cpu(accessor which, PyArrayObject *array)
     default:
         return NULL;
     }
+}
+
+/* The first element's distance from the start of the memory, in elements; NULL for memory that is no
+ * array in C order, or for a tensor that does not know it yet. */
+static PyObject *
+storage_offset_of(const module_state *state, PyObject *tensor, PyArrayObject *array)
+{
+    PyObject *storage = SLOT(tensor, state->tensor_storage);
+    if (storage == NULL || storage == Py_None) {
+        return storage != NULL && PyArray_BASE(array) == NULL ? PyLong_FromLong(0) : NULL;
+    }
+    PyObject *memory = PyObject_GetAttr(storage, state->str__array), *offset = NULL;
+    if (memory != NULL && PyArray_CheckExact(memory) &&
+        PyArray_IS_C_CONTIGUOUS((PyArrayObject *)memory)) {
+        ptrdiff_t bytes = PyArray_BYTES(array) - PyArray_BYTES((PyArrayObject *)memory);
+        offset = PyLong_FromSsize_t(bytes / PyArray_ITEMSIZE(array));
+    }
+    Py_XDECREF(memory);
+    return offset;
+}
+
+/* Whether a dtype, a device or a tensor is what a tensor on the cpu has, or is on, already. */
+static int
+is_own(const module_state *state, PyObject *wanted, long long signature)
+{
+    if (Py_TYPE(wanted) == state->tensor_type) {
+        int overflow;
+        PyObject *number = SLOT(wanted, state->tensor_signature);
+        long long other =
+            number == NULL ? 0 : PyLong_AsLongLongAndOverflow(number, &overflow);
+        long long bits = state->cpu_bit | state->dtype_mask;
+        return (other & bits) == (signature & bits);
+    }
+    return wanted == dtype_of_signature(state, signature) || is_cpu_device(state, wanted);
+}
+
+/* The tensor itself, which is on the cpu, where `to` changes nothing. */
+static PyObject *
+unchanged(const module_state *state, long long signature, PyObject *const *args, Py_ssize_t count,
+          PyObject *names)
+{
+    if ((count >= 2 && !is_own(state, args[1], signature)) ||
+        (count == 3 && (args[2] != dtype_of_signature(state, signature) ||
+                        !is_cpu_device(state, args[1])))) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; names != NULL && i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[count + i];
+        int is_right =
+            PyUnicode_CompareWithASCIIString(name, "non_blocking") == 0 ? PyBool_Check(value)
+            : PyUnicode_CompareWithASCIIString(name, "copy") == 0       ? value == Py_False
+            : PyUnicode_CompareWithASCIIString(name, "dtype") == 0
+                ? count == 1 && value == dtype_of_signature(state, signature)
+            : PyUnicode_CompareWithASCIIString(name, "device") == 0
+                ? count == 1 && is_cpu_device(state, value)
+                : 0;
+        if (!is_right) {
+            return NULL;
+        }
+    }
+    return Py_NewRef(args[0]);
 }
 
 static inline int
@@ -185,20 +247,26 @@ require_grad(const module_state *state, PyObject *tensor, long long signature, P
 }
 
 PyObject *
-read_attribute(const module_state *state, accessor which, PyObject *const *args, Py_ssize_t count)
+read_attribute(const module_state *state, accessor which, PyObject *const *args, Py_ssize_t count,
+               PyObject *names)
 {
     PyObject *tensor = count == 0 ? NULL : args[0];
+    if (which >= ACCESSOR_tensor && which <= ACCESSOR_from_numpy) {
+        return tensor_of_data(state, which, args, count, names);
+    }
+    if (names != NULL && which != ACCESSOR_to) {
+        return NULL;
+    }
     if (tensor != NULL && (which == ACCESSOR___enter__ || which == ACCESSOR___exit__)) {
         return which == ACCESSOR___enter__ ? enter_guard(state, tensor) : leave_guard(state, tensor);
     }
     if (which == ACCESSOR___getitem__) {
         return item_of_size(args, count);
     }
-    if (which >= ACCESSOR_tensor && which <= ACCESSOR_from_numpy) {
-        return tensor_of_data(state, which, args, count);
-    }
     int is_setter = which == ACCESSOR_set_requires_grad;
-    int most = 1 + (which == ACCESSOR_size || which == ACCESSOR_requires_grad_ || is_setter);
+    int most = which == ACCESSOR_to ? 3
+                                    : 1 + (which == ACCESSOR_size || is_setter ||
+                                           which == ACCESSOR_requires_grad_);
     if (tensor == NULL || count > most || count < 1 + is_setter) {
         return NULL;
     }
@@ -235,9 +303,18 @@ read_attribute(const module_state *state, accessor which, PyObject *const *args,
     case ACCESSOR_numel:
         return PyLong_FromSsize_t(PyArray_SIZE(array));
     case ACCESSOR_dtype:
-        return dtype_of(state, signature);
+        return Py_XNewRef(dtype_of_signature(state, signature));
     case ACCESSOR_device:
         return signature & state->cpu_bit ? Py_NewRef(state->cpu_device) : NULL;
+    case ACCESSOR_is_cpu:
+    case ACCESSOR_is_cuda:
+    case ACCESSOR_is_meta:
+        return signature & state->cpu_bit ? PyBool_FromLong(which == ACCESSOR_is_cpu) : NULL;
+    case ACCESSOR_storage_offset:
+        return signature & state->cpu_bit ? storage_offset_of(state, tensor, array) : NULL;
+    case ACCESSOR_to:
+    case ACCESSOR_cpu:
+        return signature & state->cpu_bit ? unchanged(state, signature, args, count, names) : NULL;
     case ACCESSOR_is_contiguous:
     case ACCESSOR_data_ptr:
     case ACCESSOR_tolist:

@@ -112,12 +112,10 @@ static PyObject *
 attribute_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Entry *self = (Entry *)object;
-    if (names == NULL) {
-        PyObject *value =
-            read_attribute(self->state, self->attribute, args, PyVectorcall_NARGS(nargsf));
-        if (LIKELY(value != NULL) || PyErr_Occurred() != NULL) {
-            return value;
-        }
+    PyObject *value =
+        read_attribute(self->state, self->attribute, args, PyVectorcall_NARGS(nargsf), names);
+    if (LIKELY(value != NULL) || PyErr_Occurred() != NULL) {
+        return value;
     }
     return left(self->state, call_method(self, args, nargsf, names));
 }

@@ -16,6 +16,7 @@
     X(OPTIONAL_TENSORS) /* the same, with None among them */ \
     X(CLASSES) /* an instance of the one or the other class */ \
     X(NUMBER) /* the same; the class counts in the key */ \
+    X(OWN_DEVICE) /* nothing but the default, or the cpu where the tensors before are there */ \
     X(INTS) /* ints in a list or tuple; one int too, `repeat` times */ \
     X(SIZES) /* the same of ints that are not negative */ \
     X(DTYPE) /* an instance of the class; for None the default dtype */ \
@@ -57,9 +58,10 @@ typedef struct {
  * methods of guards, by their names.
  * Those from requires_grad_ on may depend on inference mode. */
 #define ACCESSORS(X) \
-    X(shape) X(size) X(stride) X(dim) X(ndim) X(numel) X(dtype) X(device) X(is_contiguous) \
-    X(data_ptr) X(tolist) X(requires_grad) X(requires_grad_) X(set_requires_grad) X(grad) \
-    X(data) X(__getitem__) X(tensor) X(as_tensor) X(from_numpy) X(__enter__) X(__exit__)
+    X(shape) X(size) X(stride) X(dim) X(ndim) X(numel) X(dtype) X(device) X(is_cpu) X(is_cuda) \
+    X(is_meta) X(is_contiguous) X(data_ptr) X(storage_offset) X(tolist) X(to) X(cpu) \
+    X(requires_grad) X(requires_grad_) X(set_requires_grad) X(grad) X(data) X(__getitem__) X(tensor) X(as_tensor) \
+    X(from_numpy) X(__enter__) X(__exit__)
 
 typedef enum {
 #define NUMBER_OF(name) ACCESSOR_##name,
@@ -171,20 +173,28 @@ PyObject *edge_to_node(const module_state *state, PyObject *tensor, PyObject *no
 PyObject *edge_to_leaf(const module_state *state, PyObject *tensor, PyObject *leaf_edge);
 
 /* accessors.c. The value; NULL without an exception for what the Python function has to say. */
-PyObject *read_attribute(
-    const module_state *state, accessor which, PyObject *const *args, Py_ssize_t count);
+PyObject *read_attribute(const module_state *state, accessor which, PyObject *const *args,
+                         Py_ssize_t count, PyObject *names);
 
 /* guards.c. None; NULL without an exception for what the Python method has to say. */
 PyObject *enter_guard(const module_state *state, PyObject *guard);
 PyObject *leave_guard(const module_state *state, PyObject *guard);
 
 /* data.c. A new tensor of the argument of a call; NULL as `read_attribute`. */
-PyObject *tensor_of_data(
-    const module_state *state, accessor which, PyObject *const *args, Py_ssize_t count);
+PyObject *tensor_of_data(const module_state *state, accessor which, PyObject *const *args,
+                         Py_ssize_t count, PyObject *names);
 
 /* entry_form.c. What a route gets where nothing was chosen for DTYPE or DEVICE, a borrowed reference:
  * classes hold both for good. NULL where the Python function has to say, or with an exception. */
 PyObject *default_of(const module_state *state, parameter_kind kind);
+
+/* Whether a value names the cpu: its device, or the text "cpu". */
+static inline int
+is_cpu_device(const module_state *state, PyObject *value)
+{
+    return value == state->cpu_device ||
+           (PyUnicode_CheckExact(value) && PyUnicode_CompareWithASCIIString(value, "cpu") == 0);
+}
 
 /* entry_form.c. A new form, or NULL with an exception. */
 call_form *read_form(PyObject *source);

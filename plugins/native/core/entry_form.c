@@ -221,6 +221,7 @@ fits(const module_state *state, const parameter *each, PyObject *value, long lon
                 (PyObject *)Py_TYPE(value) == each->classes[1]) &&
                add_number(state, value, key);
     case PARAMETER_DEFAULT:
+    case PARAMETER_OWN_DEVICE:
         return value == each->value;
     case PARAMETER_DTYPE:
         return (PyObject *)Py_TYPE(value) == each->classes[0];
@@ -400,6 +401,11 @@ call_by_form(const module_state *state, call_form *form, PyObject *const *args, 
         const parameter *each = &form->parameters[i];
         if (values[i] == NULL && (values[i] = each->value) == NULL) {
             goto done;
+        }
+        if ((each->kind == PARAMETER_DEVICE ||
+             (each->kind == PARAMETER_OWN_DEVICE && (key & state->cpu_bit))) &&
+            is_cpu_device(state, values[i])) {
+            values[i] = Py_None;
         }
         int takes_ints = each->kind == PARAMETER_INTS || each->kind == PARAMETER_SIZES;
         int has_default = each->kind == PARAMETER_DTYPE || each->kind == PARAMETER_DEVICE;

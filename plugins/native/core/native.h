@@ -26,6 +26,7 @@
 /* Names that are interned: str_grad is "grad". */
 #define STATE_NAMES(X) \
     X(PyObject, str___torch_function__) \
+    X(PyObject, str__array) \
     X(PyObject, str__class_bits) \
     X(PyObject, str__keep_saved) \
     X(PyObject, str__plain_call) \

@@ -1,4 +1,4 @@
-/* Copies in another dtype: what no number can overflow, and single and half precision. */
+/* Copies in another dtype. */
 #include "layouts.h"
 
 static void
@@ -41,13 +41,57 @@ narrow_row(const void *context, char *const *data, const npy_intp *steps, npy_in
     }
 }
 
-static void
-single_row(const void *context, char *const *data, const npy_intp *steps, npy_intp length)
+/* Define a function of rows that converts as C does, and as NumPy, which warns of some numbers. */
+#define CONVERT_ROW(name, from_type, to_type)                                                     \
+    static void name(                                                                             \
+        const void *context, char *const *data, const npy_intp *steps, npy_intp length)           \
+    {                                                                                             \
+        const char *from = data[0];                                                               \
+        char *to = data[1];                                                                       \
+        int is_dense = steps[0] == sizeof(from_type) && steps[1] == sizeof(to_type);              \
+        for (npy_intp i = 0; is_dense && i < length; i++) {                                       \
+            ((to_type *)to)[i] = (to_type)((const from_type *)from)[i];                           \
+        }                                                                                         \
+        for (npy_intp i = 0; !is_dense && i < length; i++, from += steps[0], to += steps[1]) {    \
+            *(to_type *)to = (to_type)*(const from_type *)from;                                   \
+        }                                                                                         \
+    }
+CONVERT_ROW(double_to_float, double, float)
+#define CONVERT_ROWS(from)                                                                        \
+    CONVERT_ROW(from##_to_bool, from, _Bool)                                                      \
+    CONVERT_ROW(from##_to_int8, from, int8_t)                                                     \
+    CONVERT_ROW(from##_to_uint8, from, uint8_t)                                                   \
+    CONVERT_ROW(from##_to_int16, from, int16_t)                                                   \
+    CONVERT_ROW(from##_to_int32, from, int32_t)                                                   \
+    CONVERT_ROW(from##_to_int64, from, int64_t)
+CONVERT_ROWS(float)
+CONVERT_ROWS(double)
+
+/* What converts real numbers where NumPy would warn of some; NULL for other dtypes. */
+static row_function *
+converter(int from, int to)
 {
-    const char *from = data[0];
-    char *to = data[1];
-    for (npy_intp i = 0; i < length; i++, from += steps[0], to += steps[1]) {
-        *(float *)to = (float)*(const double *)from;
+    int is_double = from == NPY_DOUBLE;
+    if (!is_double && from != NPY_FLOAT) {
+        return NULL;
+    }
+    switch (to) {
+    case NPY_FLOAT:
+        return is_double ? double_to_float : NULL;
+    case NPY_BOOL:
+        return is_double ? double_to_bool : float_to_bool;
+    case NPY_INT8:
+        return is_double ? double_to_int8 : float_to_int8;
+    case NPY_UINT8:
+        return is_double ? double_to_uint8 : float_to_uint8;
+    case NPY_INT16:
+        return is_double ? double_to_int16 : float_to_int16;
+    case NPY_INT32:
+        return is_double ? double_to_int32 : float_to_int32;
+    case NPY_INT64:
+        return is_double ? double_to_int64 : float_to_int64;
+    default:
+        return NULL;
     }
 }
 
@@ -79,8 +123,8 @@ cast_by_numpy(PyArrayObject *array, PyArray_Descr *dtype)
                                array, dtype, NPY_ARRAY_FORCECAST | NPY_ARRAY_ENSURECOPY);
 }
 
-/* Whether the cast of a dtype of NumPy's own to another warns of no number: real ones become
- * integers nowhere. */
+/* Whether the cast of a dtype of NumPy's own to another, which has no `converter`, warns of no
+ * number. */
 static int
 is_quiet_cast(int from, int to)
 {
@@ -109,8 +153,9 @@ convert(PyObject *object, PyObject *wanted)
     char kind = PyArray_DESCR(array)->kind;
     if (from < 0 && to < 0) {
         int own = PyArray_TYPE(array), other = dtype->type_num;
-        if (own == NPY_DOUBLE && other == NPY_FLOAT) {
-            row_call call = {single_row, NULL, 1, {array}, NULL, dtype, 1};
+        row_function *function = PyDataType_ISNOTSWAPPED(dtype) ? converter(own, other) : NULL;
+        if (function != NULL) {
+            row_call call = {function, NULL, 1, {array}, NULL, dtype, 1};
             return compute_rows(&call);
         }
         return own != other && PyDataType_ISNOTSWAPPED(dtype) && is_quiet_cast(own, other)

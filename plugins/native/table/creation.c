@@ -86,9 +86,22 @@ COMPUTE_OF(like, fill)
     return new_of(PyArray_NDIM(model), PyArray_DIMS(model), dtype, fill);
 }
 
+COMPUTE_OF(new_like, fill)
+{
+    PyArrayObject *model = plain_array(arguments[0]);
+    if (model == NULL) {
+        return NULL;
+    }
+    PyObject *dtype = is_given(arguments[2]) ? arguments[2] : (PyObject *)PyArray_DESCR(model);
+    PyObject *const of[] = {arguments[1], dtype, NULL};
+    return of_size(of, fill);
+}
+
 #define ROW(operator, compute, fill, first)                                                       \
     {operator, "table/creation.c", __LINE__, compute, {first, "dtype", "memory_format"}, 0, NULL, \
      fill}
+#define ROW_OF_NEW(operator, fill)                                                                \
+    {operator, "table/creation.c", __LINE__, new_like, {"self", "size", "dtype"}, 0, NULL, fill}
 const kernel_row creation_rows[] = {
     ROW("empty.memory_format", of_size, NOT_SET, "size"),
     ROW("zeros", of_size, ZEROS, "size"),
@@ -96,5 +109,8 @@ const kernel_row creation_rows[] = {
     ROW("empty_like", like, NOT_SET, "self"),
     ROW("zeros_like", like, ZEROS, "self"),
     ROW("ones_like", like, ONES, "self"),
+    ROW_OF_NEW("new_empty", NOT_SET),
+    ROW_OF_NEW("new_zeros", ZEROS),
+    ROW_OF_NEW("new_ones", ONES),
     {NULL},
 };

@@ -34,7 +34,8 @@ class Parameter(NamedTuple):
         ``TENSOR``, ``SINGLE``: a tensor of one element; ``PLAIN_SINGLE``: one that cannot require
         grad; ``TENSOR_OR_NUMBER``, ``TENSORS``, ``OPTIONAL_TENSORS``, ``CLASSES``,
         ``NUMBER``: its class counts in the key; ``INTS``, ``SIZES``: ints from 0 on; ``DTYPE``,
-        ``DEVICE``: for None the route gets the default; ``DEFAULT``: nothing but the default.
+        ``DEVICE``: for None the route gets the default; ``OWN_DEVICE``: None, or the device of the
+        tensors before; ``DEFAULT``: nothing but the default.
     is_optional
         Whether None is taken, and adds nothing to the key.
     repeat

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 _ACCESSORS: Final = (
     *("shape", "size", "stride", "dim", "ndim", "numel", "dtype", "device"),
-    *("data_ptr", "requires_grad", "requires_grad_", "grad"),
+    *("is_cpu", "is_cuda", "is_meta", "data_ptr", "storage_offset"),
+    *("requires_grad", "requires_grad_", "grad"),
 )
 
 

@@ -150,13 +150,14 @@ def like_entry(
 
     def form(text: FunctionType) -> EntryForm | None:
         op = registry.find(name)
-        found = None if op is None else form_of(op, python_schema(op.schema), routes=routes_of(op))
+        if op is None:
+            return None
+        schema, is_variadic = python_schema(op.schema), bool(text.__code__.co_flags & CO_VARARGS)
+        found = form_of(op, schema, routes=routes_of(op), is_variadic=is_variadic)
         if found is None:
             return None
-        taken = [
-            p._replace(kind="DEFAULT") if p.name in ("layout", "device", "pin_memory") else p
-            for p in found.parameters
-        ]
+        kinds = {**_OF_FACTORIES, "dtype": "CLASSES", "device": "OWN_DEVICE"}
+        taken = [p._replace(kind=kinds.get(p.name or "", p.kind)) for p in found.parameters]
         return _with_own(found, taken, text)
 
     load_compiled_code()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from dovetail_kernel import Device, MemoryFormat, TensorBase, dtype
@@ -21,15 +22,6 @@ class Conversion(NamedTuple):
     memory_format: MemoryFormat | None = None
 
 
-class _ToDtype(dict[dtype, Conversion]):
-    """The conversion to each dtype: making one costs as much as all else here."""
-
-    def __missing__(self, wanted: dtype) -> Conversion:
-        made = self[wanted] = Conversion(wanted)
-        return made
-
-
-_TO_DTYPE = _ToDtype()
 _KEYWORDS = frozenset({"dtype", "device", "other", "non_blocking", "copy", "memory_format"})
 
 
@@ -47,8 +39,17 @@ def conversion_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Conversion:
     TypeError
         For any other combination.
     """
-    if len(args) == 1 and not kwargs and args[0].__class__ is dtype:
-        return _TO_DTYPE[args[0]]
+    if (args and isinstance(args[0], TensorBase)) or "other" in kwargs:
+        return _read(*args, **kwargs)
+    try:
+        return _kept(*args, **kwargs)
+    except TypeError:  # also for what cannot be a key of a cache
+        return _read(*args, **kwargs)
+
+
+def _read(*args: Any, **kwargs: Any) -> Conversion:
+    if len(args) == 1 and not kwargs and isinstance(args[0], TensorBase):
+        return Conversion(args[0].dtype, args[0].device)
     if not kwargs.keys() <= _KEYWORDS:
         raise _refusal(args, kwargs)
     options = dict(kwargs)
@@ -85,6 +86,9 @@ def conversion_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Conversion:
     device = options.get("device")
     options["device"] = device if device is None or device.__class__ is Device else Device(device)
     return Conversion(**options)
+
+
+_kept = lru_cache(256, typed=True)(_read)
 
 
 def _refusal(args: tuple[object, ...], kwargs: Mapping[str, object]) -> TypeError:

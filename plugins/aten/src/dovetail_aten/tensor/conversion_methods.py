@@ -35,7 +35,7 @@ from dovetail_kernel.signature import GRAD, ZERO_DIM
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, is_on
-from ..calling.compiled_entries import scalar_entry
+from ..calling.compiled_entries import attribute_entry, scalar_entry
 from ..calling.signatures import shown_as
 from ..kernel_support.geometry.memory_layout import suggested_format
 from .array_namespace import TensorNamespace
@@ -62,6 +62,7 @@ class TensorConversions(TensorNamespace):
 
     __slots__ = ()
 
+    @attribute_entry("to")
     @shown_as(_to)
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Return the tensor with another dtype or on another device; the tensor itself if nothing
@@ -86,6 +87,8 @@ class TensorConversions(TensorNamespace):
                 return self
             if not copy and suggested_format(self) is memory_format:
                 return self
+        if device is None and memory_format is None:
+            return aten._to_copy(self, dtype=wanted)  # type: ignore[arg-type]
         return aten._to_copy(
             self,  # type: ignore[arg-type]
             dtype=wanted,
@@ -217,9 +220,10 @@ class TensorConversions(TensorNamespace):
         """Return the tensor as complex128."""
         return _as(self, complex128, memory_format)
 
+    @attribute_entry("cpu")
     def cpu(self, memory_format: MemoryFormat | None = None) -> Any:
         """Return the tensor in host memory."""
-        return self.to(Device("cpu"), memory_format=memory_format)
+        return self.to("cpu") if memory_format is None else self.to("cpu", memory_format=memory_format)
 
     def cuda(
         self,

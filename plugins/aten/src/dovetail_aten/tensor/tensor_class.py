@@ -33,6 +33,7 @@ from ..calling.signatures import FACTORY_OPTIONS, shown_plainly
 from ..kernel_support.geometry.memory_layout import is_contiguous
 from . import indexing, printing
 from .copying import deepcopy_tensor, reduce_tensor
+from .creation.factory import LikeFactory
 from .creation.sizes import shape_of
 from .data.from_data import tensor
 from .dimension_order import dim_order
@@ -52,6 +53,11 @@ operator_modules.update(
 
 _DETACHES = PYTHON_DISPATCH | WRAPPED_BIT
 """Tensors whose ``data`` only an operator can get at."""
+
+_new_empty = LikeFactory("new_empty")
+_new_zeros = LikeFactory("new_zeros")
+_new_ones = LikeFactory("new_ones")
+_new_full = LikeFactory("new_full")
 
 
 class Tensor(TensorSubclasses, metaclass=TensorMeta):
@@ -138,37 +144,43 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         )
 
     @shown_plainly(**FACTORY_OPTIONS)
+    @_new_empty.called_by
     def new_empty(
         self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any
     ) -> Any:
         """Return an uninitialized tensor, by default of this tensor's dtype and device."""
-        return _new(aten.new_empty, self, sizes, size, options, requires_grad)
+        shape = shape_of("new_empty", sizes, size)
+        return _new_empty(self, shape, requires_grad=requires_grad, options=options)
 
     @shown_plainly(**FACTORY_OPTIONS)
+    @_new_zeros.called_by
     def new_zeros(
         self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any
     ) -> Any:
         """Return zeros, by default of this tensor's dtype and device."""
-        return _new(aten.new_zeros, self, sizes, size, options, requires_grad)
+        shape = shape_of("new_zeros", sizes, size)
+        return _new_zeros(self, shape, requires_grad=requires_grad, options=options)
 
     @shown_plainly(**FACTORY_OPTIONS)
+    @_new_ones.called_by
     def new_ones(
         self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any
     ) -> Any:
         """Return ones, by default of this tensor's dtype and device."""
-        return _new(aten.new_ones, self, sizes, size, options, requires_grad)
+        shape = shape_of("new_ones", sizes, size)
+        return _new_ones(self, shape, requires_grad=requires_grad, options=options)
 
     @shown_plainly(**FACTORY_OPTIONS)
+    @_new_full.called_by
     def new_full(
         self, size: Any, fill_value: Any, requires_grad: bool = False, **options: Any
     ) -> Any:
         """Return a tensor filled with `fill_value`, by default of this tensor's dtype and
         device.
         """
-        made = aten.new_full(self, tuple(size), fill_value, **options)
-        if requires_grad:
-            made.requires_grad = requires_grad
-        return made
+        return _new_full(
+            self, tuple(size), fill_value, requires_grad=requires_grad, options=options
+        )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return deepcopy_tensor(self, memo)
@@ -347,17 +359,3 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
             and self.array.shape == tensor.array.shape
             and self.stride() == tensor.stride()
         )
-
-
-def _new(
-    factory: Any,
-    like: TensorBase,
-    sizes: tuple[Any, ...],
-    size: Any,
-    options: dict[str, Any],
-    requires_grad: bool,
-) -> Any:
-    made = factory(like, shape_of(factory.__name__, sizes, size), **options)
-    if requires_grad:
-        made.requires_grad = requires_grad
-    return made

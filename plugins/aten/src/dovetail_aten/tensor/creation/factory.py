@@ -151,7 +151,7 @@ class Factory:
             else:
                 made = op.handle(*leading, **given)
         else:
-            if device is None and innermost() is None:
+            if place.type == "cpu":
                 route = factory_route(op, self._known, backend_for(place), now)
             else:
                 route = route_below(op, backend_for(place), now)
@@ -185,27 +185,24 @@ class LikeFactory:
         self,
         like: TensorBase,
         *leading: Any,
-        memory_format: Any,
         requires_grad: bool,
         options: dict[str, object],
+        **last: object,
     ) -> Tensor:
         """Return the new tensor: `leading` are the arguments of the schema between the tensor and
-        the options.
+        the options, and `last` those after them.
         """
-        if not options and isinstance(like, TensorBase):
-            route = self._known.get(like._signature | state())
-            if route is not None:
-                try:
-                    made = route(like, *leading, None, None, None, None, memory_format)
-                except Exception as error:
-                    shorten_traceback(error)
-                    raise
-                if requires_grad:
-                    made.requires_grad = requires_grad
-                result: Any = made
-                return result  # type: ignore[no-any-return]
-        made = self._function(like, *leading, **like_options(options), memory_format=memory_format)
-        if not options:
+        is_tensor = isinstance(like, TensorBase)
+        route = self._known.get(like._signature | state()) if is_tensor else None
+        if route is None or options:
+            made = self._function(like, *leading, **like_options(options), **last)
+        else:
+            try:
+                made = route(like, *leading, None, None, None, None, *last.values())
+            except Exception as error:
+                shorten_traceback(error)
+                raise
+        if is_tensor and route is None:
             self._remember(like)
         return finished(made, requires_grad, None)
 
