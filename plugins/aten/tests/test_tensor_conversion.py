@@ -225,5 +225,5 @@ def test_numbers_for_the_cpu_take_the_short_way(
     for numbers in ([1, 2], [1.5], [True, False], 3):
         made = tensor(numbers, device=device)
         assert (made.tolist(), str(made.device)) == (numbers, "cpu")
-    with pytest.raises(TypeError):  # what is nested goes the long way
-        tensor([[1]], device=device)
+    with pytest.raises(TypeError):  # others go the long way
+        tensor([[1j]], device=device)

@@ -198,7 +198,12 @@ tensor_of_data(const module_state *state, accessor which, PyObject *const *args,
     if (which == ACCESSOR_as_tensor && names == NULL && Py_TYPE(data) == state->tensor_type) {
         return Py_NewRef(data);
     }
-    if (which != ACCESSOR_tensor && PyArray_CheckExact(data)) {
+    if (which == ACCESSOR_tensor && PyArray_CheckExact(data)) {
+        array = dtype == NULL && PyArray_ISCARRAY_RO((PyArrayObject *)data)
+                    ? PyArray_NewCopy((PyArrayObject *)data, NPY_CORDER)
+                    : NULL;
+    }
+    else if (PyArray_CheckExact(data)) {
         array = names == NULL && is_shareable((PyArrayObject *)data)
                     ? PyArray_View((PyArrayObject *)data, NULL, NULL)
                     : NULL;

@@ -250,6 +250,88 @@ COMPUTE(expand)
     return view;
 }
 
+COMPUTE(diagonal)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], offset = 0;
+    int first = 0, second = 1, ndim = 0;
+    if (x == NULL || PyArray_NDIM(x) < 2 || PyArray_SIZE(x) == 0 ||
+        (arguments[1] != NULL && !read_int(arguments[1], &offset)) ||
+        !read_optional_axis(arguments[2], PyArray_NDIM(x), &first) ||
+        !read_optional_axis(arguments[3], PyArray_NDIM(x), &second) || first == second) {
+        return NULL;
+    }
+    npy_intp rows = PyArray_DIM(x, first), columns = PyArray_DIM(x, second);
+    if (offset <= -rows || offset >= columns) {
+        return NULL;
+    }
+    npy_intp start = offset < 0 ? -offset * PyArray_STRIDE(x, first)
+                                : offset * PyArray_STRIDE(x, second);
+    rows += offset < 0 ? offset : 0;
+    columns -= offset > 0 ? offset : 0;
+    for (int i = 0; i < PyArray_NDIM(x); i++) {
+        if (i != first && i != second) {
+            dims[ndim] = PyArray_DIM(x, i);
+            strides[ndim++] = PyArray_STRIDE(x, i);
+        }
+    }
+    dims[ndim] = rows < columns ? rows : columns;
+    strides[ndim++] = PyArray_STRIDE(x, first) + PyArray_STRIDE(x, second);
+    return view_of(x, ndim, dims, strides, start);
+}
+
+/* The array that owns the memory of another, and has no gaps; NULL for other memory. */
+static PyArrayObject *
+owner_of(PyArrayObject *array)
+{
+    while (PyArray_BASE(array) != NULL && PyArray_CheckExact(PyArray_BASE(array))) {
+        array = (PyArrayObject *)PyArray_BASE(array);
+    }
+    return PyArray_BASE(array) == NULL && PyArray_ISONESEGMENT(array) ? array : NULL;
+}
+
+COMPUTE(as_strided)
+{
+    PyArrayObject *x = plain_array(arguments[0]), *owner = x == NULL ? NULL : owner_of(x);
+    npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], first;
+    int ndim = read_ints(arguments[1], dims), repeats = 0;
+    if (owner == NULL || ndim < 0 || read_ints(arguments[2], strides) != ndim ||
+        PyArray_ISWRITEABLE(x) != PyArray_ISWRITEABLE(owner)) {
+        return NULL;
+    }
+    npy_intp item = PyArray_ITEMSIZE(x), whole = PyArray_NBYTES(owner) / item;
+    npy_intp own = (PyArray_BYTES(x) - PyArray_BYTES(owner)) / item;
+    if (!is_given(arguments[3])) {
+        first = own;
+    }
+    else if (!read_size(arguments[3], &first)) {
+        return NULL;
+    }
+    npy_intp last = first;
+    for (int i = 0; i < ndim; i++) {
+        npy_intp reach;
+        if (dims[i] <= 0 || strides[i] < 0 ||
+            __builtin_mul_overflow(dims[i] - 1, strides[i], &reach) ||
+            __builtin_add_overflow(last, reach, &last)) {
+            return NULL;
+        }
+        repeats |= strides[i] == 0 && dims[i] > 1;
+    }
+    if (last >= whole || !is_addressable(ndim, dims, item)) {
+        return NULL;
+    }
+    for (int i = 0; i < ndim; i++) { /* those of axes of one element may go beyond the memory */
+        if (__builtin_mul_overflow(strides[i], item, &strides[i])) {
+            return NULL;
+        }
+    }
+    PyObject *view = view_of(x, ndim, dims, strides, (first - own) * item);
+    if (view != NULL && repeats) {
+        PyArray_CLEARFLAGS((PyArrayObject *)view, NPY_ARRAY_WRITEABLE);
+    }
+    return view;
+}
+
 COMPUTE(unfold)
 {
     PyArrayObject *x = plain_array(arguments[0]);
@@ -360,6 +442,8 @@ const kernel_row view_rows[] = {
     ROW("squeeze", squeeze, "self"),
     ROW("squeeze.dim", squeeze_axis, "self", "dim"),
     ROW("expand", expand, "self", "size", "implicit"),
+    ROW("diagonal", diagonal, "self", "offset", "dim1", "dim2"),
+    ROW("as_strided", as_strided, "self", "size", "stride", "storage_offset"),
     ROW("unfold", unfold, "self", "dimension", "size", "step"),
     ROW("unbind.int", unbind, "self", "dim"),
     ROW("split.Tensor", split, "self", "split_size", "dim"),

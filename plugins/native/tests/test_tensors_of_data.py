@@ -88,6 +88,23 @@ def test_the_default_dtype_is_that_of_real_numbers() -> None:
         dovetail.set_default_dtype(previous)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["tensor", "as_tensor", "from_numpy"])
+def test_tensors_of_arrays_are_those_of_the_text(name: str) -> None:
+    entry, square = getattr(dovetail, name), numpy.arange(12).reshape(3, 4)
+    for dtype in ("f4", "f8", "i4", "i8", "?", "c8", "f2", "u2", ">f4", "O", "U1", "M8[s]"):
+        own = square.astype(dtype)
+        for array in (own, own.T, own[::2], own[::-1], own[0, 0], own[:0], own[1].copy()):
+            for options in ({}, {"dtype": dovetail.float64}, {"device": "cpu"}):
+                if name == "from_numpy" and options:
+                    continue
+                found, wanted = [outcome(f, array, **options) for f in (entry, entry.text)]
+                assert found == wanted, (array, options)
+    made = dovetail.tensor(square)
+    made[0, 0] = 7
+    assert square[0, 0] == 0
+
+
 def kinds_of_tensors() -> list[Any]:
     x = dovetail.arange(6.0).reshape(2, 3)
     leaf = dovetail.ones(2, requires_grad=True)

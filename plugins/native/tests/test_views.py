@@ -72,6 +72,20 @@ def pieces(x: Any, drawn: random.Random) -> tuple[int, ...]:
     return drawn.choice(((first, size - first), (size,), (0, size, 0), (first, -1), ()))
 
 
+def diagonal(x: Any, drawn: random.Random) -> list[Any]:
+    offset = drawn.choice((0, 0, 1, -1, 2, -2, 9, -9, 2**70))
+    given = [offset, integer(drawn, x.ndim), integer(drawn, x.ndim)]
+    return given[: drawn.randrange(4)]
+
+
+def strided(drawn: random.Random) -> list[Any]:
+    ndim = drawn.randrange(4)
+    size = [drawn.choice((1, 1, 2, 3, 0, -1, 2**40)) for _ in range(ndim)]
+    stride = [drawn.choice((0, 1, 1, 2, 5, -1, 2**61)) for _ in range(ndim)]
+    offset = drawn.choice(([], [None], [0], [1], [3], [-1], [2**70]))
+    return [size, stride if drawn.random() < 0.95 else stride[1:], *offset]
+
+
 ARGUMENTS: dict[str, Callable[[Any, random.Random], tuple[list[Any], dict[str, Any]]]] = {
     "alias": lambda x, d: ([], {}),
     "detach": lambda x, d: ([], {}),
@@ -98,6 +112,8 @@ ARGUMENTS: dict[str, Callable[[Any, random.Random], tuple[list[Any], dict[str, A
     "squeeze": lambda x, d: ([], {}),
     "squeeze.dim": lambda x, d: ([integer(d, x.ndim)], {}),
     "expand": lambda x, d: ([expanded(x, d)], {}),
+    "diagonal": lambda x, d: (diagonal(x, d), {}),
+    "as_strided": lambda x, d: (strided(d), {}),
     "unbind.int": lambda x, d: ([integer(d, x.ndim)], {}),
     "split.Tensor": lambda x, d: ([d.randrange(-1, 5), integer(d, x.ndim)], {}),
     "split_with_sizes": lambda x, d: ([pieces(x, d), d.randrange(-2, 3)], {}),

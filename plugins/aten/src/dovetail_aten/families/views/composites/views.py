@@ -133,28 +133,33 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> Any:
 
 def movedim(self: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     """Return `self` with the dimensions `source` at the positions `destination`."""
-    sources = [source] if isinstance(source, int) else list(source)
-    destinations = [destination] if isinstance(destination, int) else list(destination)
+    sources = (source,) if isinstance(source, int) else tuple(source)
+    destinations = (destination,) if isinstance(destination, int) else tuple(destination)
+    ndim = self.ndim
+    order = _moved(ndim, sources, destinations)
+    return F.permute(self, order) if ndim else F.alias(self)
+
+
+@lru_cache(1024)
+def _moved(ndim: int, sources: tuple[int, ...], destinations: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the order of dimensions with `sources` at the positions `destinations`."""
     if len(sources) != len(destinations):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({sources} dims) should contain "
-            "the same number of "
-            f"dims as destination ({destinations} dims). Give as many."
+            f"movedim: Invalid source or destination dims: source ({[*sources]} dims) should "
+            f"contain the same number of dims as destination ({[*destinations]} dims). Give as many."
         )
-    sources = [wrap_dim(dim, self.ndim) for dim in sources]
-    destinations = [wrap_dim(dim, self.ndim) for dim in destinations]
-    for kind, dims in (("source", sources), ("destination", destinations)):
+    places = {
+        "source": [wrap_dim(dim, ndim) for dim in sources],
+        "destination": [wrap_dim(dim, ndim) for dim in destinations],
+    }
+    for kind, dims in places.items():
         if len(set(dims)) != len(dims):
             raise RuntimeError(
                 f"movedim: repeated dim in `{kind}` ({dims}). Name every dimension once."
             )
-    if self.ndim == 0:
-        return F.alias(self)
-    rest = iter([dim for dim in range(self.ndim) if dim not in sources])
-    places = dict(zip(destinations, sources, strict=True))
-    return F.permute(
-        self, [places[place] if place in places else next(rest) for place in range(self.ndim)]
-    )
+    at = dict(zip(places["destination"], places["source"], strict=True))
+    rest = iter([dim for dim in range(ndim) if dim not in places["source"]])
+    return tuple([at[place] if place in at else next(rest) for place in range(ndim)])
 
 
 moveaxis = movedim
