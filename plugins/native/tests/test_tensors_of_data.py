@@ -148,16 +148,15 @@ CONVERSIONS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("mode", [nullcontext, dovetail.inference_mode])
-def test_conversions_are_those_of_the_text(
-    mode: Callable[[], AbstractContextManager[Any]],
-) -> None:
+def test_conversions_are_those_of_the_text(mode: Callable[[], AbstractContextManager[Any]]) -> None:
     entry = dovetail.Tensor.to
     assert type(entry) is core.Entry
     for x in kinds_of_tensors():
         for args, options in CONVERSIONS:
             with mode():
-                found, wanted = outcome(entry, x, *args, **options), outcome(
-                    entry.text, x, *args, **options
+                found, wanted = (
+                    outcome(entry, x, *args, **options),
+                    outcome(entry.text, x, *args, **options),
                 )
             assert found == wanted, (x, args, options)
             if isinstance(found[0], type) and issubclass(found[0], Exception):

@@ -223,7 +223,7 @@ class TensorConversions(TensorNamespace):
     @attribute_entry("cpu")
     def cpu(self, memory_format: MemoryFormat | None = None) -> Any:
         """Return the tensor in host memory."""
-        return self.to("cpu") if memory_format is None else self.to("cpu", memory_format=memory_format)
+        return self.to("cpu", memory_format=memory_format)
 
     def cuda(
         self,

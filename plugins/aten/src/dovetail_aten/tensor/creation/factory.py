@@ -20,7 +20,7 @@ from dovetail_kernel import (
     warn_user,
 )
 from dovetail_kernel import dtype as DType
-from dovetail_kernel.devices import chosen_devices, innermost
+from dovetail_kernel.devices import chosen_devices
 from dovetail_kernel.keys import inference_mode_on
 from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, NO_GRAD, NORMAL, VIEW, ZERO_DIM

@@ -146,7 +146,8 @@ def _moved(ndim: int, sources: tuple[int, ...], destinations: tuple[int, ...]) -
     if len(sources) != len(destinations):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({[*sources]} dims) should "
-            f"contain the same number of dims as destination ({[*destinations]} dims). Give as many."
+            f"contain the same number of dims as destination ({[*destinations]} "
+            "dims). Give as many."
         )
     places = {
         "source": [wrap_dim(dim, ndim) for dim in sources],
