@@ -144,6 +144,40 @@ PLAIN: dict[str, tuple[str, ...]] = {
         "lib.empty_like(x)",
         "lib.from_numpy(array)",
         "lib.as_tensor(array)",
+        "lib.tensor([[1, 2], [3, 4]])",
+        "lib.tensor([1.0, 2.0], dtype=lib.float64)",
+        "lib.tensor((1, 2.5))",
+        "lib.tensor(array)",
+        "lib.zeros(8, device=x.device)",
+        "lib.zeros(8, dtype=lib.int64, device='cpu')",
+        "lib.arange(8, device='cpu')",
+        "lib.ones_like(x, dtype=lib.int64)",
+        "lib.full_like(x, 2.0)",
+        "x.new_zeros(3)",
+    ),
+    "conversions": (
+        "x.to('cpu')",
+        "x.to(x.device)",
+        "x.to(lib.float32)",
+        "x.to('cpu', non_blocking=True)",
+        "x.to(dtype=lib.float64)",
+        "x.cpu()",
+        "x.float()",
+        "x.long()",
+        "m.float()",
+        "x.type_as(one)",
+        "x.detach().cpu().numpy()",
+    ),
+    "other views": (
+        "x.T",
+        "x.mT",
+        "x.diagonal()",
+        "x.as_strided((2, 2), (1, 2))",
+        "x.movedim(0, 1)",
+        "x.unflatten(0, (2, 4))",
+        "x.view_as(y)",
+        "x.storage_offset()",
+        "x.is_cuda",
     ),
     "random": (
         "lib.rand(8, 8)",
@@ -191,6 +225,8 @@ FREQUENT = frozenset(
         "indexing",
         "joining",
         "creation",
+        "conversions",
+        "other views",
         "attributes",
         "packets",
         "in-place",
@@ -199,5 +235,5 @@ FREQUENT = frozenset(
 """Families that every program calls all the time; at the small size they are the group ``small
 calls``, the others ``small calls of the rest``."""
 
-NOT_LARGE = frozenset({"creation", "attributes", "packets", "views"})
+NOT_LARGE = frozenset({"creation", "conversions", "attributes", "packets", "views", "other views"})
 """Families whose time does not depend on the size."""

@@ -133,7 +133,7 @@ def run_tensor_hooks(hooks: TensorHooks, grad: TensorBase | None) -> TensorBase 
     """
     for hook in tuple(hooks.values()):
         result = hook(grad)
-        if result is not None:
+        if result is not None and result is not grad:
             check_hook_result(grad, result, hook)
             grad = result
     return grad

@@ -71,18 +71,23 @@ def _flattened(shape: tuple[int, ...], start_dim: int, end_dim: int) -> tuple[in
 
 def unflatten(self: Tensor, dim: int, sizes: Sequence[int]) -> Any:
     """Return `self` with dimension `dim` split into `sizes`."""
+    return F.view(self, _unflattened(tuple(self.array.shape), dim, tuple(sizes)))
+
+
+@lru_cache(1024)
+def _unflattened(shape: tuple[int, ...], dim: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return `shape` with one dimension made several."""
     if not sizes:
         raise RuntimeError(
             "unflatten: sizes must be non-empty. Give the sizes that replace the dimension."
         )
-    if not self.ndim:
+    if not shape:
         raise RuntimeError(
             "unflatten got an unexpected error: Dimension specified as "
             f"{dim} but tensor has no dimensions. Give it one: x.reshape(1)."
         )
-    dim = wrap_dim(dim, self.ndim)
-    shape = tuple(self.shape)
-    return F.view(self, (*shape[:dim], *infer_size(sizes, shape[dim]), *shape[dim + 1 :]))
+    dim = wrap_dim(dim, len(shape))
+    return (*shape[:dim], *infer_size(sizes, shape[dim]), *shape[dim + 1 :])
 
 
 def narrow(self: Tensor, dim: int, start: int, length: int) -> Any:
