@@ -160,11 +160,11 @@ array_of_numbers(const module_state *state, PyObject *data, PyObject *dtype)
     return array;
 }
 
-/* Set the dtype, where one is given. Return whether the other options are as they are by default, and
- * the device is the default one. */
+/* Set the dtype and whether the tensor requires grad, where they are given. Return whether the other
+ * options are as they are by default, and the device is the default one. */
 static int
 read_options(const module_state *state, PyObject *const *options, PyObject *names,
-             PyObject **dtype)
+             PyObject **dtype, int *wants_grad)
 {
     for (Py_ssize_t i = 0; names != NULL && i < PyTuple_GET_SIZE(names); i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i), *value = options[i];
@@ -177,8 +177,11 @@ read_options(const module_state *state, PyObject *const *options, PyObject *name
             }
         }
         else if (PyUnicode_CompareWithASCIIString(name, "requires_grad") != 0 ||
-                 value != Py_False) {
+                 !PyBool_Check(value)) {
             return 0;
+        }
+        else {
+            *wants_grad = value == Py_True;
         }
     }
     return 1;
@@ -190,7 +193,9 @@ tensor_of_data(const module_state *state, accessor which, PyObject *const *args,
 {
     quietness quiet = is_quiet(state);
     PyObject *dtype = NULL, *array = NULL;
-    if (count != 1 || quiet == NOT_QUIET || !read_options(state, args + 1, names, &dtype) ||
+    int wants_grad = 0;
+    if (count != 1 || quiet == NOT_QUIET ||
+        !read_options(state, args + 1, names, &dtype, &wants_grad) ||
         (which != ACCESSOR_from_numpy && default_of(state, PARAMETER_DEVICE) == NULL)) {
         return NULL;
     }
@@ -211,5 +216,10 @@ tensor_of_data(const module_state *state, accessor which, PyObject *const *args,
     else if (which != ACCESSOR_from_numpy) {
         array = array_of_numbers(state, data, dtype);
     }
-    return array == NULL ? NULL : wrapped(state, array, quiet);
+    PyObject *made = array == NULL ? NULL : wrapped(state, array, quiet);
+    if (wants_grad && made != NULL &&
+        PyObject_SetAttr(made, state->str_requires_grad, Py_True) < 0) {
+        Py_CLEAR(made);
+    }
+    return made;
 }

@@ -21,6 +21,7 @@
     X(SIZES) /* the same of ints that are not negative */ \
     X(DTYPE) /* an instance of the class; for None the default dtype */ \
     X(DEVICE) /* None, where no default device was chosen; the route gets the cpu */ \
+    X(GRAD) /* True or False: whether the result requires grad */ \
     X(DEFAULT) /* the default itself */
 
 typedef enum {

@@ -223,6 +223,8 @@ fits(const module_state *state, const parameter *each, PyObject *value, long lon
     case PARAMETER_DEFAULT:
     case PARAMETER_OWN_DEVICE:
         return value == each->value;
+    case PARAMETER_GRAD:
+        return PyBool_Check(value);
     case PARAMETER_DTYPE:
         return (PyObject *)Py_TYPE(value) == each->classes[0];
     case PARAMETER_DEVICE:
@@ -392,7 +394,7 @@ call_by_form(const module_state *state, call_form *form, PyObject *const *args, 
              PyObject *names)
 {
     PyObject *values[MAX_PARAMETERS], *made[MAX_PARAMETERS], *result = NULL, *now;
-    int made_count = 0;
+    int made_count = 0, wants_grad = 0;
     long long key = 0;
     if (!bind(form, args, given, names, values)) {
         return NULL;
@@ -407,6 +409,7 @@ call_by_form(const module_state *state, call_form *form, PyObject *const *args, 
             is_cpu_device(state, values[i])) {
             values[i] = Py_None;
         }
+        wants_grad |= each->kind == PARAMETER_GRAD && values[i] == Py_True;
         int takes_ints = each->kind == PARAMETER_INTS || each->kind == PARAMETER_SIZES;
         int has_default = each->kind == PARAMETER_DTYPE || each->kind == PARAMETER_DEVICE;
         if (takes_ints && !(each->is_optional && values[i] == Py_None)) {
@@ -444,6 +447,10 @@ call_by_form(const module_state *state, call_form *form, PyObject *const *args, 
     if (LIKELY(route != NULL)) {
         result = run_route(state, form, route, values);
         Py_DECREF(route);
+        if (wants_grad && result != NULL &&
+            PyObject_SetAttr(result, state->str_requires_grad, Py_True) < 0) {
+            Py_CLEAR(result);
+        }
     }
 done:
     while (made_count > 0) {

@@ -195,6 +195,18 @@ def test_new_tensors_go_by_the_tensor() -> None:
             assert entry(x, 2, requires_grad=True, dtype=dovetail.float32).requires_grad
 
 
+@pytest.mark.parametrize("wanted", [False, True, 1, None])
+def test_factories_make_tensors_that_require_grad(wanted: Any) -> None:
+    for name in ("zeros", "ones", "eye", "full", "arange", "zeros_like", "ones_like", "full_like"):
+        first = dovetail.ones(2) if name.endswith("like") else 3
+        args = ((2,) if name == "full" else first, *[True] * name.startswith("full"))
+        for options in ({}, {"dtype": dovetail.float64}, {"dtype": dovetail.int64}):
+            entry = getattr(dovetail, name)
+            text = getattr(entry, "text", entry)
+            found = outcome(entry, *args, requires_grad=wanted, **options)
+            assert found == outcome(text, *args, requires_grad=wanted, **options), (name, options)
+
+
 def test_modes_see_these_calls() -> None:
     from dovetail.overrides import TorchFunctionMode
 

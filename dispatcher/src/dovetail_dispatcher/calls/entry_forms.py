@@ -35,7 +35,8 @@ class Parameter(NamedTuple):
         grad; ``TENSOR_OR_NUMBER``, ``TENSORS``, ``OPTIONAL_TENSORS``, ``CLASSES``,
         ``NUMBER``: its class counts in the key; ``INTS``, ``SIZES``: ints from 0 on; ``DTYPE``,
         ``DEVICE``: for None the route gets the default; ``OWN_DEVICE``: None, or the device of the
-        tensors before; ``DEFAULT``: nothing but the default.
+        tensors before; ``GRAD``: whether the result requires grad; ``DEFAULT``: nothing but the
+        default.
     is_optional
         Whether None is taken, and adds nothing to the key.
     repeat

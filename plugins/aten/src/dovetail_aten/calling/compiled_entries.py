@@ -167,12 +167,12 @@ def like_entry(
 def _with_own(
     form: EntryForm, taken: list[Parameter], text: FunctionType, positional: Iterable[str] = ()
 ) -> EntryForm:
-    """Return a form that takes `taken`, and of the other keywords of `text` the defaults alone;
-    not those of `positional`, which `taken` has without a name.
+    """Return a form that takes `taken`, and of the other keywords of `text` the defaults and
+    ``requires_grad``; not those of `positional`, which `taken` has without a name.
     """
     names = {*positional, *[p.name for p in taken]}
     own = [
-        Parameter(name, "DEFAULT", False, 0, default, ())
+        Parameter(name, "GRAD" if name == "requires_grad" else "DEFAULT", False, 0, default, ())
         for name, default in (text.__kwdefaults__ or {}).items()
         if name not in names
     ]
