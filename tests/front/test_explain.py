@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -112,6 +114,14 @@ def test_an_operator_without_differentiable_results_records_nothing() -> None:
         e = dovetail.explain(name, dovetail.ones((), requires_grad=True))
         assert not e.records_graph
         assert "nothing to record" in str(e)
+
+
+@pytest.mark.cpu_only(reason="a process of its own, without a chosen device")
+def test_the_first_call_of_a_process_may_be_explained() -> None:
+    text = "import dovetail; print(dovetail.explain(dovetail.zeros, 3))"
+    ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert "CPU: zeros at" in ran.stdout
+    assert "meta" not in ran.stdout
 
 
 # -- functions, methods, modules, names ------------------------------------------------------------

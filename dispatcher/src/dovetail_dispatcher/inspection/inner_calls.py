@@ -11,7 +11,16 @@ from functools import partial
 from inspect import signature
 from typing import Final
 
-from dovetail_kernel import Backend, DispatchKey, DispatchKeySet, TensorBase, backend, backend_key
+from dovetail_kernel import (
+    Backend,
+    Device,
+    DispatchKey,
+    DispatchKeySet,
+    TensorBase,
+    backend,
+    backend_key,
+    plugin_manager,
+)
 
 from ..table.base_operators import base_operator, has_base_operators
 from .decisions import Decision, decide
@@ -110,7 +119,11 @@ def _device_of(
     for only in backends:
         return (only, "") if only.is_device else (None, "a function transform holds the tensors")
     if _takes_device(function):
-        return backend(str(kwargs.get(_DEVICE) or "cpu").partition(":")[0]), ""
+        try:
+            name = str(kwargs.get(_DEVICE) or "cpu").partition(":")[0]
+            return plugin_manager.attached_backend(name), ""
+        except RuntimeError as error:
+            return None, f"its backend is not there: {error}"
     return None, "no argument is a tensor, and none chooses a device"
 
 
@@ -154,7 +167,8 @@ def _inner_call(span: CallSpan, device: Backend) -> InnerCall:
             unknown = "without data another kernel runs in its place"
     elif span.error is not None and not calls:
         unknown = f"without data it raises {span.error}"
-    return InnerCall(span.headline(), decision, span.kind == REDISPATCH, calls, unknown)
+    headline = span.headline().replace(repr(Device(META)), repr(Device(device.name)))
+    return InnerCall(headline, decision, span.kind == REDISPATCH, calls, unknown)
 
 
 def _end(decision: Decision) -> tuple[str, str] | None:
