@@ -1,5 +1,6 @@
 /* Arithmetic of several arrays and numbers as operators. */
 #include "elementwise.h"
+#include "integers.h"
 
 #include <float.h>
 #include <math.h>
@@ -92,10 +93,31 @@ number_like(PyObject *object, PyObject *array)
     return (PyObject *)made;
 }
 
+/* Divisions of integers; PyTorch has no quotients of the wider ones without a sign. */
+static PyObject *
+divide_integers(PyObject *const *arguments, elementwise_function function)
+{
+    PyArrayObject *array = (PyArrayObject *)arguments[0];
+    int is_quotient = function == ELEMENTWISE_floor_divide;
+    if (is_quotient && PyArray_ISUNSIGNED(array) && PyArray_ITEMSIZE(array) > 1) {
+        return NULL;
+    }
+    integer_loop loop = is_quotient                         ? INTEGER_floor_divide
+                        : function == ELEMENTWISE_fmod      ? INTEGER_fmod
+                        : function == ELEMENTWISE_remainder ? INTEGER_remainder
+                                                            : INTEGER_LOOPS;
+    return loop == INTEGER_LOOPS
+               ? NULL
+               : of_integers(loop, arguments[0], arguments[1], arguments[OUT]);
+}
+
 /* A function of two arrays, of which the second may be a number. */
 COMPUTE_OF(of_number, function)
 {
     double number;
+    if (integers_of(arguments[0]) != NULL) {
+        return divide_integers(arguments, function);
+    }
     if (!read_number(arguments[1], &number)) {
         return of_two(arguments, function);
     }
@@ -116,9 +138,17 @@ COMPUTE(nextafter_of_wide)
 
 COMPUTE(divide_in_mode)
 {
-    return arguments[2] != NULL && PyUnicode_Check(arguments[2]) &&
-                   PyUnicode_CompareWithASCIIString(arguments[2], "floor") == 0
-               ? of_number(arguments, ELEMENTWISE_floor_divide)
+    PyObject *mode = arguments[2];
+    if (mode == NULL || !PyUnicode_Check(mode)) {
+        return NULL;
+    }
+    if (PyUnicode_CompareWithASCIIString(mode, "floor") == 0) {
+        return of_number(arguments, ELEMENTWISE_floor_divide);
+    }
+    PyArrayObject *array = integers_of(arguments[0]);
+    return array != NULL && PyArray_ISSIGNED(array) &&
+                   PyUnicode_CompareWithASCIIString(mode, "trunc") == 0
+               ? truncated_quotient(arguments[0], arguments[1], arguments[OUT])
                : NULL;
 }
 
@@ -225,10 +255,19 @@ COMPUTE(power)
 {
     double exponent;
     int precision = precision_of(arguments[0]);
-    if (!read_number(arguments[1], &exponent) || (precision < 0 && exponent != 2)) {
+    if (!read_number(arguments[1], &exponent)) {
+        return NULL;
+    }
+    if (integers_of(arguments[0]) != NULL && exponent >= 0) {
+        return exponent == 2 && PyLong_CheckExact(arguments[1])
+                   ? of_integers(INTEGER_multiply, arguments[0], arguments[0], arguments[OUT])
+                   : of_integers(INTEGER_power, arguments[0], arguments[1], arguments[OUT]);
+    }
+    if (precision < 0 && exponent != 2) {
         return NULL;
     }
     int function = exponent == 2      ? ELEMENTWISE_square
+                   : exponent == 0.5  ? ELEMENTWISE_sqrt
                    : exponent == 3    ? ELEMENTWISE_cube
                    : exponent == -1   ? ELEMENTWISE_reciprocal
                    : exponent == -0.5 ? ELEMENTWISE_rsqrt
@@ -237,7 +276,7 @@ COMPUTE(power)
     if (function >= 0) {
         return of_first(arguments, function, NULL);
     }
-    if (exponent == 0 || exponent == 0.5) { /* NumPy's ones and roots */
+    if (exponent == 0) { /* NumPy's ones */
         return NULL;
     }
     PyObject *number = number_like(arguments[1], arguments[0]), *result = NULL;

@@ -1,6 +1,7 @@
 /* Functions of every element as operators. Half precision is computed in single precision, and
  * rounded once. */
 #include "elementwise.h"
+#include "integers.h"
 
 #include <math.h>
 
@@ -209,12 +210,32 @@ COMPUTE(gelu_backward)
                : of_pair(arguments, function, NULL);
 }
 
+/* Limit integers to two bounds, of which not both are NULL or None. */
+static PyObject *
+limit_integers(PyObject *const *arguments, PyObject *least, PyObject *greatest)
+{
+    if (!is_given(least)) {
+        return of_integers(INTEGER_minimum, arguments[0], greatest, arguments[OUT]);
+    }
+    int is_last = !is_given(greatest);
+    PyObject *out = is_last ? arguments[OUT] : NULL;
+    PyObject *made = of_integers(INTEGER_maximum, arguments[0], least, out);
+    if (made != NULL && !is_last) {
+        out = arguments[OUT] == NULL ? made : arguments[OUT];
+        Py_SETREF(made, of_integers(INTEGER_minimum, made, greatest, out));
+    }
+    return made;
+}
+
 /* Limit the first argument to two bounds, NULL or None for none. */
 static PyObject *
 limit(
     PyObject *const *arguments, PyObject *least, PyObject *greatest, double low, double high)
 {
     double numbers[2];
+    if (integers_of(arguments[0]) != NULL) {
+        return limit_integers(arguments, least, greatest);
+    }
     return read_bound(least, arguments[0], low, numbers) &&
                    read_bound(greatest, arguments[0], high, numbers + 1)
                ? of_first(arguments, ELEMENTWISE_clamp, numbers)
@@ -244,7 +265,7 @@ COMPUTE(clamp_max)
 
 COMPUTE(hardtanh)
 {
-    return arguments[1] == Py_None || arguments[2] == Py_None
+    return arguments[1] == Py_None || arguments[2] == Py_None || integers_of(arguments[0]) != NULL
                ? NULL
                : limit(arguments, arguments[1], arguments[2], -1, 1);
 }

@@ -3,15 +3,21 @@
 
 typedef enum { GREATEST, LEAST } extremum_kind;
 
-/* Whether arguments are an array of single or double precision with elements, one of its axes, and
- * a flag or nothing. */
+/* Whether arguments are an array with elements that have an order, one of its axes, and a flag or
+ * nothing. Without an axis, all elements are along one, if `of_all`. */
 static int
-read_arguments(PyObject *const *arguments, int *axis, int *keeps)
+read_arguments(PyObject *const *arguments, int of_all, int *axis, int *keeps)
 {
-    return precision_of(arguments[0]) >= 0 && PyArray_SIZE((PyArrayObject *)arguments[0]) > 0 &&
-           PyArray_NDIM((PyArrayObject *)arguments[0]) > 0 &&
-           read_axis(arguments[1], PyArray_NDIM((PyArrayObject *)arguments[0]), axis) &&
-           read_optional_flag(arguments[2], keeps);
+    PyArrayObject *array = plain_array(arguments[0]);
+    if (array == NULL || PyArray_ISCOMPLEX(array) || !PyArray_ISNOTSWAPPED(array) ||
+        PyArray_SIZE(array) == 0 || !read_optional_flag(arguments[2], keeps)) {
+        return 0;
+    }
+    if (of_all && !is_given(arguments[1])) {
+        *axis = NPY_RAVEL_AXIS;
+        return PyArray_NDIM(array) > 0 && !*keeps;
+    }
+    return PyArray_NDIM(array) > 0 && read_axis(arguments[1], PyArray_NDIM(array), axis);
 }
 
 /* A new array of int64 in C order with the index along an axis for each of the other elements, which
@@ -80,7 +86,7 @@ with_axis(PyArrayObject *array, int axis, int keeps)
 COMPUTE_OF(index_of, kind)
 {
     int axis, keeps;
-    if (!read_arguments(arguments, &axis, &keeps)) {
+    if (!read_arguments(arguments, 1, &axis, &keeps)) {
         return NULL;
     }
     return with_axis(indices_along(kind, (PyArrayObject *)arguments[0], axis), axis, keeps);
@@ -89,7 +95,7 @@ COMPUTE_OF(index_of, kind)
 COMPUTE_OF(extremum_along, kind)
 {
     int axis, keeps;
-    if (!read_arguments(arguments, &axis, &keeps)) {
+    if (!read_arguments(arguments, 0, &axis, &keeps)) {
         return NULL;
     }
     PyArrayObject *array = (PyArrayObject *)arguments[0];
@@ -102,7 +108,7 @@ COMPUTE_OF(extremum_along, kind)
 }
 
 #define ROW(operator, compute, kind)                                                              \
-    {operator, "table/extrema.c", __LINE__, compute, {"self", "dim", "keepdim"}, 0, NULL, kind}
+    {operator, "table/extrema.c", __LINE__, compute, {"self", "dim", "keepdim"}, 1, NULL, kind}
 const kernel_row extremum_rows[] = {
     ROW("argmax", index_of, GREATEST),
     ROW("argmin", index_of, LEAST),

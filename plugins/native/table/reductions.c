@@ -1,5 +1,5 @@
 /* Reductions as operators: sums, means, products, extrema, variances and norms. */
-#include "table.h"
+#include "integers.h"
 
 #include <math.h>
 
@@ -230,6 +230,61 @@ number_of_nothing(reduction_kind kind)
     }
 }
 
+/* The array of a call in a type, as which it is reduced by a loop of NumPy; NULL without an exception
+ * for what is no array of integers, truth values or, if `of_any`, numbers, and for other arguments.
+ * A new reference. */
+static PyArrayObject *
+read_in_type(
+    PyObject *object, int type, int of_any, PyObject *dims, PyObject *keepdim, reduced *read,
+    int *keeps)
+{
+    read->array = plain_array(object);
+    return read->array != NULL &&
+                   (PyArray_ISINTEGER(read->array) || PyArray_ISBOOL(read->array) ||
+                    (of_any && PyArray_ISNUMBER(read->array))) &&
+                   read_optional_flag(keepdim, keeps) && read_axes(dims, read)
+               ? in_type(read->array, type < 0 ? PyArray_TYPE(read->array) : type)
+               : NULL;
+}
+
+/* The same of integers and truth values, whose sums and products are of int64. */
+static PyObject *
+reduce_other(reduction_kind kind, PyObject *object, PyObject *dims, PyObject *keepdim)
+{
+    reduced read;
+    int keeps, adds = kind == REDUCTION_SUM || kind == REDUCTION_PRODUCT;
+    if (!(adds || kind == REDUCTION_GREATEST || kind == REDUCTION_LEAST)) {
+        return NULL;
+    }
+    PyArrayObject *array =
+        read_in_type(object, adds ? NPY_INT64 : -1, 0, dims, keepdim, &read, &keeps);
+    if (array == NULL) {
+        return NULL;
+    }
+    integer_loop loop = kind == REDUCTION_SUM       ? INTEGER_add
+                        : kind == REDUCTION_PRODUCT ? INTEGER_multiply
+                        : kind == REDUCTION_LEAST   ? INTEGER_minimum
+                                                    : INTEGER_maximum;
+    PyObject *made = !adds && PyArray_SIZE(array) == 0
+                         ? NULL
+                         : reduce_integers(loop, array, read.mask, keeps);
+    Py_DECREF(array);
+    return made;
+}
+
+/* A copy of an array of single or double precision, integers or truth values in the dtype of a call:
+ * one of the first two. NULL without an exception for others. */
+static PyObject *
+in_dtype(PyObject *object, PyObject *dtype)
+{
+    PyArrayObject *array = plain_array(object);
+    int type = PyArray_DescrCheck(dtype) ? ((PyArray_Descr *)dtype)->type_num : NPY_VOID;
+    return array != NULL && (type == NPY_FLOAT || type == NPY_DOUBLE) &&
+                   (precision_of(object) >= 0 || PyArray_ISINTEGER(array) || PyArray_ISBOOL(array))
+               ? (PyObject *)in_type(array, type)
+               : NULL;
+}
+
 /* The reduction of an array over axes. */
 static PyObject *
 reduce(
@@ -238,8 +293,16 @@ reduce(
     reduced read;
     double of_nothing = number_of_nothing(kind);
     int keeps;
-    if (!take_array(array, &read) || (is_given(dtype) && !is_dtype_of(dtype, array)) ||
-        !read_optional_flag(keepdim, &keeps) || !read_axes(dims, &read)) {
+    if (is_given(dtype) && plain_array(array) != NULL && !is_dtype_of(dtype, array)) {
+        PyObject *cast = in_dtype(array, dtype);
+        PyObject *made = cast == NULL ? NULL : reduce(kind, cast, dims, keepdim, NULL);
+        Py_XDECREF(cast);
+        return made;
+    }
+    if (!take_array(array, &read)) {
+        return reduce_other(kind, array, dims, keepdim);
+    }
+    if (!read_optional_flag(keepdim, &keeps) || !read_axes(dims, &read)) {
         return NULL;
     }
     int is_empty = PyArray_SIZE(read.array) == 0;
@@ -412,42 +475,57 @@ COMPUTE(sum_to)
     return (PyObject *)result;
 }
 
-/* How many elements are not zero, by NumPy's own loops; of floating-point numbers, which these take
- * one by one, and along axes the reference counts. */
+/* How many elements are not zero. */
 COMPUTE(count_nonzero)
 {
-    PyArrayObject *array = (PyArrayObject *)arguments[0];
-    if (arguments[0] == NULL || !PyArray_CheckExact(arguments[0]) || is_given(arguments[1]) ||
-        !(PyArray_ISBOOL(array) || PyArray_ISINTEGER(array))) {
+    reduced read;
+    int keeps;
+    PyArrayObject *array =
+        read_in_type(arguments[0], NPY_BOOL, 1, arguments[1], NULL, &read, &keeps);
+    if (array == NULL) {
         return NULL;
     }
-    npy_intp count = PyArray_CountNonzero(array);
-    PyObject *result = count < 0 ? NULL : PyArray_SimpleNew(0, NULL, NPY_INT64);
-    if (result != NULL) {
-        *(npy_int64 *)PyArray_DATA((PyArrayObject *)result) = count;
+    PyObject *result = NULL;
+    if (!is_given(arguments[1])) {
+        npy_intp count = PyArray_CountNonzero(array);
+        result = count < 0 ? NULL : PyArray_SimpleNew(0, NULL, NPY_INT64);
+        if (result != NULL) {
+            *(npy_int64 *)PyArray_DATA((PyArrayObject *)result) = count;
+        }
     }
+    else {
+        PyArrayObject *numbers = in_type(array, NPY_INT64);
+        result = numbers == NULL ? NULL : reduce_integers(INTEGER_add, numbers, read.mask, 0);
+        Py_XDECREF(numbers);
+    }
+    Py_DECREF(array);
     return result;
 }
 
-/* Whether any, or all, of the elements of a mask in one piece are true. The first byte that tells
- * ends the search: a byte that is not 0 is true, and one that differs from the next is not 0 or has
- * such a neighbour. */
+/* Whether any, or all, of the elements over some axes are true: of uint8 PyTorch's is one too. */
 COMPUTE_OF(truth, of_all)
 {
-    PyArrayObject *array = plain_array(arguments[0]);
-    if (array == NULL || !PyArray_ISBOOL(array) || !PyArray_ISONESEGMENT(array)) {
+    reduced read;
+    int keeps;
+    PyArrayObject *array =
+        read_in_type(arguments[0], NPY_BOOL, 1, arguments[1], arguments[2], &read, &keeps);
+    if (array == NULL || PyArray_TYPE(read.array) == NPY_UBYTE) {
+        Py_XDECREF(array);
         return NULL;
     }
-    PyObject *result = PyArray_SimpleNew(0, NULL, NPY_BOOL);
-    if (result == NULL) {
-        return NULL;
-    }
-    const char *data = PyArray_BYTES(array);
-    size_t count = (size_t)PyArray_SIZE(array);
-    int found = of_all ? memchr(data, 0, count) == NULL
-                       : count > 0 && (data[0] != 0 || memcmp(data, data + 1, count - 1) != 0);
-    *(npy_bool *)PyArray_DATA((PyArrayObject *)result) = (npy_bool)found;
+    PyObject *result = reduce_integers(
+        of_all ? INTEGER_logical_and : INTEGER_logical_or, array, read.mask, keeps);
+    Py_DECREF(array);
     return result;
+}
+
+/* The same of a list of axes, of which none are no axes. */
+COMPUTE_OF(truth_over, of_all)
+{
+    PyObject *dims = arguments[1];
+    return dims != NULL && PyTuple_Check(dims) && PyTuple_GET_SIZE(dims) == 0
+               ? NULL
+               : truth(arguments, of_all);
 }
 
 #define ROW(operator, compute, halves, widened, variant, ...)                                     \
@@ -459,11 +537,16 @@ COMPUTE_OF(truth, of_all)
 #define OVER "self", "dim", "keepdim"
 const kernel_row reduction_rows[] = {
     COUNT("all", truth, 1, "self"),
+    COUNT("all.dim", truth, 1, OVER),
+    COUNT("all.dims", truth_over, 1, OVER),
     COUNT("any", truth, 0, "self"),
+    COUNT("any.dim", truth, 0, OVER),
+    COUNT("any.dims", truth_over, 0, OVER),
     SUM("amax", over_axes, REDUCTION_GREATEST, OVER),
     SUM("amin", over_axes, REDUCTION_LEAST, OVER),
     ROW("aminmax", extremes, 0, "1xx", 0, OVER),
     COUNT("count_nonzero", count_nonzero, 0, "self", "dim"),
+    COUNT("count_nonzero.dim_IntList", count_nonzero, 0, "self", "dim"),
     SUM("linalg_vector_norm", norm, 0, "self", "ord", "dim", "keepdim", "dtype"),
     SUM("logsumexp", over_given_axes, REDUCTION_LOG_SUM_EXP, OVER),
     SUM("max", over_all, REDUCTION_GREATEST, "self"),
