@@ -281,22 +281,27 @@ def _check_overlap(step: CheckOverlap, to: Assembler) -> None:
 
 def _write_into(step: WriteInto, to: Assembler) -> None:
     reword = _rewording(step.rewording, to)
-    if step.computed is None:
-        _write(to.register(step.written), to.register(step.array), reword, to)
-        return
+    written, array = to.register(step.written), to.register(step.array)
     if isinstance(step.computed, Value):
-        computed = to.value(step.computed)
+        computed = [to.at(written), to.at(array), to.value(step.computed)]
+        to.call(write_into, computed, reword=reword)
     else:
-        dtype = to.fresh()
-        to.call(step.computed, [to.value(step.array)], dtype, reword=reword)
-        computed = to.at(dtype)
-    to.call(write_into, [to.value(step.written), to.value(step.array), computed], reword=reword)
+        _write(written, array, reword, to, step.computed)
 
 
-def _write(written: int, array: int, reword: Any, to: Assembler) -> None:
-    """Write an array that is known to be castable into the memory of a tensor."""
+def _write(
+    written: int, array: int, reword: Any, to: Assembler, dtype_of: Callable[..., Any] | None = None
+) -> None:
+    """Write an array into the memory of a tensor: one of the tensor's dtype without the check that
+    the dtype, which `dtype_of` finds, can be cast. None: it is known that it can.
+    """
     stored = to.emit("UNLESS_STORED", written, array)
-    to.call(write_into, [to.at(written), to.at(array), to.constant(None)], reword=reword)
+    computed = to.constant(None)
+    if dtype_of is not None:
+        dtype = to.fresh()
+        to.call(dtype_of, [to.at(array)], dtype, reword=reword)
+        computed = to.at(dtype)
+    to.call(write_into, [to.at(written), to.at(array), computed], reword=reword)
     to.land(stored)
 
 
