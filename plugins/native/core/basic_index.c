@@ -1,11 +1,14 @@
 /* x[1, :, None, ...] as calls of the operators of views: what `_viewed` of the base library does; and
- * x[indices], x[mask], x[...] = value as calls of the operators that index and write.
+ * x[indices], x[mask], x[0, indices], x[...] = value as calls of the operators that index and write.
  *
  * Other indices and values, and those that do not fit, are left to the Python functions. */
 #include "entry.h"
 #include "slots.h"
 
-enum { SELECT, SLICE, UNSQUEEZE, ALIAS, INDEX, FILL_NUMBER, FILL_TENSOR, COPY };
+#include <float.h>
+#include <math.h>
+
+enum { SELECT, SLICE, UNSQUEEZE, ALIAS, INDEX, FILL_NUMBER, FILL_TENSOR, COPY, INDEX_PUT };
 
 /* The array of a plain tensor, a borrowed reference; NULL for other tensors. */
 static PyArrayObject *
@@ -13,6 +16,23 @@ plain_array(const module_state *state, PyObject *tensor)
 {
     PyObject *array = Py_TYPE(tensor) == state->tensor_type ? SLOT(tensor, state->tensor_array) : NULL;
     return array != NULL && PyArray_CheckExact(array) ? (PyArrayObject *)array : NULL;
+}
+
+/* Whether tensors are on the cpu. */
+static int
+is_on_cpu(const module_state *state, PyObject *tensor)
+{
+    PyObject *signature = SLOT(tensor, state->tensor_signature);
+    return signature != NULL && has_bits(signature, state->cpu_bit) > 0;
+}
+
+/* Whether an object is a tensor of places along an axis. */
+static int
+are_places(const module_state *state, PyObject *object)
+{
+    PyArrayObject *array = plain_array(state, object);
+    return array != NULL && PyArray_NDIM(array) > 0 && PyArray_TYPE(array) == NPY_INT64 &&
+           is_on_cpu(state, object);
 }
 
 /* The result of an operator for a tensor and ints. */
@@ -89,16 +109,30 @@ view_by(const module_state *state, PyObject *functions, PyObject *view, PyObject
     return call_with_ints(PyTuple_GET_ITEM(functions, SELECT), view, ints, 2);
 }
 
+/* Put a tensor of places into a list as that of a dimension, behind None for those before it. */
+static int
+add_places(PyObject *list, Py_ssize_t dim, PyObject *places)
+{
+    int status = 0;
+    while (status == 0 && PyList_GET_SIZE(list) < dim) {
+        status = PyList_Append(list, Py_None);
+    }
+    return status < 0 ? -1 : PyList_Append(list, places);
+}
+
 /* The view by ints, slices, None and one `...`; the tensor itself where these leave it whole. Of a
- * slice that is all of a dimension a view is made too, unless `keep`. */
+ * slice that is all of a dimension a view is made too, unless `keep`. Tensors of places among these
+ * go to `list`, by dimension of the view. */
 static PyObject *
-viewed(const module_state *state, PyObject *functions, PyObject *tensor, PyObject *index, int keep)
+viewed(const module_state *state, PyObject *functions, PyObject *tensor, PyObject *index, int keep,
+       PyObject *list)
 {
     int is_tuple = PyTuple_CheckExact(index);
     PyObject *const *items = is_tuple ? PySequence_Fast_ITEMS(index) : &index;
     Py_ssize_t count = is_tuple ? PyTuple_GET_SIZE(index) : 1, taken = 0, ellipses = 0;
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (PySlice_Check(items[i]) || PyLong_CheckExact(items[i])) {
+        if (PySlice_Check(items[i]) || PyLong_CheckExact(items[i]) ||
+            are_places(state, items[i])) {
             taken++;
         }
         else if (items[i] == Py_Ellipsis) {
@@ -118,19 +152,16 @@ viewed(const module_state *state, PyObject *functions, PyObject *tensor, PyObjec
         if (items[i] == Py_Ellipsis) {
             dim += left_out;
         }
+        else if (Py_TYPE(items[i]) == state->tensor_type) {
+            if (add_places(list, dim++, items[i]) < 0) {
+                Py_CLEAR(view);
+            }
+        }
         else {
             Py_SETREF(view, view_by(state, functions, view, items[i], &dim, keep));
         }
     }
     return view;
-}
-
-/* Whether tensors are on the cpu. */
-static int
-is_on_cpu(const module_state *state, PyObject *tensor)
-{
-    PyObject *signature = SLOT(tensor, state->tensor_signature);
-    return signature != NULL && has_bits(signature, state->cpu_bit) > 0;
 }
 
 /* Whether an index is a tensor of indices, or a mask of the first dimensions. */
@@ -148,6 +179,19 @@ is_advanced(const module_state *state, PyObject *tensor, PyObject *index)
                                                         PyArray_NDIM(own)));
 }
 
+/* The view of a tensor and the list of indices that an index of any kind stands for, which is empty
+ * for views; NULL for others. */
+static PyObject *
+parted(const module_state *state, PyObject *functions, PyObject *tensor, PyObject *index, int keep,
+       PyObject *list)
+{
+    if (Py_TYPE(index) != state->tensor_type) {
+        return viewed(state, functions, tensor, index, keep, list);
+    }
+    return is_advanced(state, tensor, index) && PyList_Append(list, index) == 0 ? Py_NewRef(tensor)
+                                                                                : NULL;
+}
+
 PyObject *
 view_by_index(const module_state *state, PyObject *functions, PyObject *const *given,
               Py_ssize_t count, PyObject *names)
@@ -155,20 +199,19 @@ view_by_index(const module_state *state, PyObject *functions, PyObject *const *g
     if (count != 2 || names != NULL || is_quiet(state) == NOT_QUIET) {
         return NULL;
     }
-    PyObject *tensor = given[0], *index = given[1];
-    if (Py_TYPE(index) == state->tensor_type) {
-        PyObject *list = is_advanced(state, tensor, index) ? Py_BuildValue("[O]", index) : NULL;
-        PyObject *args[2] = {tensor, list};
-        PyObject *made =
-            list == NULL ? NULL
-                         : PyObject_Vectorcall(PyTuple_GET_ITEM(functions, INDEX), args, 2, NULL);
-        Py_XDECREF(list);
-        return made;
+    PyObject *tensor = given[0], *index = given[1], *list = PyList_New(0), *view = NULL;
+    if (list != NULL) {
+        view = parted(state, functions, tensor, index, PyTuple_CheckExact(index), list);
     }
-    PyObject *view = viewed(state, functions, tensor, index, PyTuple_CheckExact(index));
-    if (view == tensor) {
+    if (view != NULL && PyList_GET_SIZE(list) > 0) {
+        PyObject *args[2] = {view, list};
+        Py_SETREF(
+            view, PyObject_Vectorcall(PyTuple_GET_ITEM(functions, INDEX), args, 2, NULL));
+    }
+    else if (view == tensor) {
         Py_SETREF(view, PyObject_CallOneArg(PyTuple_GET_ITEM(functions, ALIAS), tensor));
     }
+    Py_XDECREF(list);
     return view;
 }
 
@@ -194,6 +237,45 @@ writer_of(const module_state *state, PyArrayObject *array, PyObject *value)
     return PyArray_NDIM(source) == 0 ? FILL_TENSOR : COPY;
 }
 
+/* A tensor without dimensions of a number that `writer_of` lets pass, in the dtype of an array; NULL
+ * without an exception for numbers that it does not hold. */
+static PyObject *
+number_like(const module_state *state, PyArrayObject *array, PyObject *value)
+{
+    int type = PyArray_TYPE(array);
+    double number = PyFloat_CheckExact(value) ? PyFloat_AS_DOUBLE(value) : 0;
+    if (fabs(number) > (type == NPY_HALF ? 65504 : type == NPY_FLOAT ? FLT_MAX : INFINITY) &&
+        !isinf(number)) {
+        return NULL;
+    }
+    PyObject *made = PyArray_SimpleNew(0, NULL, type);
+    if (made != NULL &&
+        PyArray_SETITEM((PyArrayObject *)made, PyArray_DATA((PyArrayObject *)made), value) < 0) {
+        Py_CLEAR(made);
+    }
+    return made == NULL ? NULL : tensor_around(state, made, is_quiet(state));
+}
+
+/* Write a number, or a tensor of the same dtype without leading dimensions of one element, at a list
+ * of indices. */
+static PyObject *
+written_at(const module_state *state, PyObject *functions, PyObject *view, PyObject *list,
+           PyObject *value, int writer)
+{
+    PyArrayObject *array = plain_array(state, view), *own = plain_array(state, value);
+    if (array == NULL || writer == FILL_TENSOR ||
+        (own != NULL && (PyArray_TYPE(own) != PyArray_TYPE(array) || PyArray_DIM(own, 0) == 1))) {
+        return NULL;
+    }
+    PyObject *values = own != NULL ? Py_NewRef(value) : number_like(state, array, value);
+    PyObject *args[3] = {view, list, values};
+    PyObject *done =
+        values == NULL ? NULL
+                       : PyObject_Vectorcall(PyTuple_GET_ITEM(functions, INDEX_PUT), args, 3, NULL);
+    Py_XDECREF(values);
+    return done;
+}
+
 PyObject *
 write_by_index(const module_state *state, PyObject *functions, PyObject *const *given,
                Py_ssize_t count, PyObject *names)
@@ -207,13 +289,19 @@ write_by_index(const module_state *state, PyObject *functions, PyObject *const *
         return NULL;
     }
     int writer = writer_of(state, array, value);
-    PyObject *view = writer < 0 ? NULL : viewed(state, functions, tensor, index, 1), *done = NULL;
+    PyObject *list = writer < 0 ? NULL : PyList_New(0), *done = NULL;
+    PyObject *view = list == NULL ? NULL : parted(state, functions, tensor, index, 1, list);
     PyArrayObject *written = view == NULL ? NULL : plain_array(state, view);
-    if (written != NULL &&
+    if (written != NULL && PyList_GET_SIZE(list) > 0) {
+        done = written_at(state, functions, view, list, value, writer);
+    }
+    else if (
+        written != NULL &&
         (writer != COPY || PyArray_SAMESHAPE(plain_array(state, value), written))) {
         PyObject *args[2] = {view, value};
         done = PyObject_Vectorcall(PyTuple_GET_ITEM(functions, writer), args, 2, NULL);
     }
+    Py_XDECREF(list);
     Py_XDECREF(view);
     if (done == NULL) {
         return NULL;

@@ -8,10 +8,8 @@
 #include <float.h>
 #include <stdlib.h>
 
-/* A tensor around an array, whose reference is stolen; NULL without an exception for a dtype that
- * tensors do not have. */
-static PyObject *
-wrapped(const module_state *state, PyObject *array, quietness quiet)
+PyObject *
+tensor_around(const module_state *state, PyObject *array, quietness quiet)
 {
     int type = PyArray_TYPE((PyArrayObject *)array);
     long long bit = type < NPY_NTYPES_LEGACY ? state->bit_of_type[type] : 0;
@@ -216,7 +214,7 @@ tensor_of_data(const module_state *state, accessor which, PyObject *const *args,
     else if (which != ACCESSOR_from_numpy) {
         array = array_of_numbers(state, data, dtype);
     }
-    PyObject *made = array == NULL ? NULL : wrapped(state, array, quiet);
+    PyObject *made = array == NULL ? NULL : tensor_around(state, array, quiet);
     if (wants_grad && made != NULL &&
         PyObject_SetAttr(made, state->str_requires_grad, Py_True) < 0) {
         Py_CLEAR(made);

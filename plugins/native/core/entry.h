@@ -81,8 +81,8 @@ typedef PyObject *parts_call(const module_state *state, PyObject *parts, PyObjec
                              Py_ssize_t given, PyObject *names);
 
 /* basic_index.c. tensor[index] by the operators (select, slice, unsqueeze, alias, index), and
- * tensor[index] = value by these and (fill_.Scalar, fill_.Tensor, copy_). */
-enum { READING_OPERATORS = 5, WRITING_OPERATORS = 8 };
+ * tensor[index] = value by these and (fill_.Scalar, fill_.Tensor, copy_, index_put_). */
+enum { READING_OPERATORS = 5, WRITING_OPERATORS = 9 };
 parts_call view_by_index, write_by_index;
 
 /* Whether a value is of a class whose instances override nothing, and whose `==` is no operator. */
@@ -184,6 +184,10 @@ PyObject *leave_guard(const module_state *state, PyObject *guard);
 /* data.c. A new tensor of the argument of a call; NULL as `read_attribute`. */
 PyObject *tensor_of_data(const module_state *state, accessor which, PyObject *const *args,
                          Py_ssize_t count, PyObject *names);
+
+/* data.c. A tensor on the cpu around an array, whose reference is stolen; NULL without an exception
+ * for a dtype that tensors do not have. */
+PyObject *tensor_around(const module_state *state, PyObject *array, quietness quiet);
 
 /* entry_form.c. What a route gets where nothing was chosen for DTYPE or DEVICE, a borrowed reference:
  * classes hold both for good. NULL where the Python function has to say, or with an exception. */

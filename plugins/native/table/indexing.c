@@ -111,19 +111,47 @@ COMPUTE(take)
     return read_values(&call, PyArray_NDIM(index), PyArray_DIMS(index));
 }
 
+/* Whether the axes of an array of which a key takes all, or if `key` is NULL all of its axes, have
+ * several elements and ever smaller steps. */
+static int
+has_falling_steps(PyArrayObject *array, const index_key *key)
+{
+    npy_intp before = NPY_MAX_INTP;
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        if (key != NULL && key->of[i] != NULL) {
+            continue;
+        }
+        npy_intp step = Py_ABS(PyArray_STRIDE(array, i));
+        if (PyArray_DIM(array, i) < 2 || step == 0 || step >= before) {
+            return 0;
+        }
+        before = step;
+    }
+    return 1;
+}
+
+/* Whether the elements at a key lie in C order, as far as can be told soon. */
+static int
+gives_c_order(PyArrayObject *x, const index_key *key)
+{
+    PyArrayObject *one = key->of[key->first];
+    int are_c = 1, are_alike = 1;
+    for (int i = key->first; i <= key->last; i++) {
+        are_c &= key->of[i] == NULL || PyArray_IS_C_CONTIGUOUS(key->of[i]);
+        are_alike &= key->of[i] == NULL || PyArray_SAMESHAPE(key->of[i], one);
+    }
+    return are_c && (PyArray_IS_C_CONTIGUOUS(x) ||
+                     (are_alike && PyArray_NDIM(x) - key->count + PyArray_NDIM(one) <= 1) ||
+                     (are_alike && has_falling_steps(one, NULL) && has_falling_steps(x, key)));
+}
+
 /* index.Tensor(self, indices). What is not in C order has a memory order of its own, which the
  * reference knows. */
 COMPUTE(index_elements)
 {
     index_key key;
-    if (!is_array(arguments[0]) || !read_key(arguments[1], (PyArrayObject *)arguments[0], &key)) {
-        return NULL;
-    }
-    int in_c_order = PyArray_IS_C_CONTIGUOUS((PyArrayObject *)arguments[0]);
-    for (int i = key.first; i <= key.last; i++) {
-        in_c_order &= key.of[i] == NULL || PyArray_IS_C_CONTIGUOUS(key.of[i]);
-    }
-    if (!in_c_order) {
+    if (!is_array(arguments[0]) || !read_key(arguments[1], (PyArrayObject *)arguments[0], &key) ||
+        !gives_c_order((PyArrayObject *)arguments[0], &key)) {
         return NULL;
     }
     indexed_call call = {.x = (PyArrayObject *)Py_NewRef(arguments[0])};

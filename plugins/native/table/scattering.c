@@ -71,12 +71,58 @@ written_at_key(PyObject *x, PyObject *indices, PyObject *values, int combination
     return write_values(&call, kernel);
 }
 
+/* The mask of the first axes of x that is all there is in a list of indices; NULL for others. */
+static PyArrayObject *
+only_mask(PyArrayObject *x, PyObject *indices)
+{
+    if (indices == NULL || !(PyList_CheckExact(indices) || PyTuple_CheckExact(indices)) ||
+        PySequence_Fast_GET_SIZE(indices) != 1) {
+        return NULL;
+    }
+    PyArrayObject *mask = plain_array(PySequence_Fast_GET_ITEM(indices, 0));
+    return mask != NULL && PyArray_ISBOOL(mask) && PyArray_NDIM(mask) > 0 &&
+                   PyArray_NDIM(mask) <= PyArray_NDIM(x) &&
+                   PyArray_CompareLists(
+                       PyArray_DIMS(mask), PyArray_DIMS(x), PyArray_NDIM(mask))
+               ? mask
+               : NULL;
+}
+
+/* A copy of x with values, of at most one axis, written where a mask is true. */
+static PyObject *
+written_at_mask(PyArrayObject *x, PyArrayObject *mask, PyObject *values)
+{
+    int ndim = PyArray_NDIM((PyArrayObject *)values);
+    PyObject *made = ndim > 1 ? NULL : (PyObject *)copy_of(x);
+    if (made == NULL) {
+        return NULL;
+    }
+    if (ndim == 0 && PyArray_NDIM(mask) == PyArray_NDIM(x)) {
+        PyObject *done = PyArray_PutMask((PyArrayObject *)made, values, (PyObject *)mask);
+        if (done == NULL) {
+            Py_CLEAR(made);
+        }
+        Py_XDECREF(done);
+    }
+    else if (PyObject_SetItem(made, (PyObject *)mask, values) < 0) {
+        PyErr_Clear(); /* values that do not fit are the reference's */
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
 /* index_put(self, indices, values, accumulate) */
 COMPUTE(index_put)
 {
     int adds;
     if (!read_optional_flag(arguments[3], &adds)) {
         return NULL;
+    }
+    PyArrayObject *mask = !adds && have_one_dtype(arguments[0], arguments[2])
+                              ? only_mask((PyArrayObject *)arguments[0], arguments[1])
+                              : NULL;
+    if (mask != NULL) {
+        return written_at_mask((PyArrayObject *)arguments[0], mask, arguments[2]);
     }
     return written_at_key(arguments[0], arguments[1], arguments[2], adds ? INDEXED_ADD : -1);
 }

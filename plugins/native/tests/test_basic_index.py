@@ -126,6 +126,23 @@ INDEX_TENSORS = [
 ]
 
 
+def mixed_indices(seed: int, count: int) -> list[Any]:
+    """Return tuples of tensors of places and others."""
+    drawn = random.Random(seed)
+    usual = [dovetail.tensor(each) for each in ([0, 1, -1], [[0], [1]], [1])]
+    return [
+        tuple(
+            [
+                drawn.choice(usual if drawn.random() < 0.7 else INDEX_TENSORS)
+                if drawn.random() < 0.5
+                else drawn_item(drawn)
+                for _ in range(drawn.randrange(1, 4))
+            ]
+        )
+        for _ in range(count)
+    ]
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("mode", [nullcontext, dovetail.no_grad, dovetail.inference_mode])
 def test_tensors_of_indices_select_what_the_text_selects(
@@ -133,7 +150,7 @@ def test_tensors_of_indices_select_what_the_text_selects(
 ) -> None:
     entry = dovetail.Tensor.__getitem__
     fitting = 0
-    for index in INDEX_TENSORS:
+    for index in [*INDEX_TENSORS, *mixed_indices(2, 120)]:
         for tensor in tensors():
             with mode():
                 found = outcome(entry, tensor, index)
@@ -181,7 +198,9 @@ def test_values_are_written_as_the_text_writes_them(
     drawn = random.Random(1)
     fixed = [0, (0, 1), ..., (slice(None), 1), slice(None), slice(0, 1), (), None, INDEX_TENSORS[0]]
     fitting = 0
-    for index in [*fixed, *[drawn_index(drawn) for _ in range(25)]]:
+    masks = [INDEX_TENSORS[9], INDEX_TENSORS[8], INDEX_TENSORS[10]]
+    indices = [*masks, *mixed_indices(3, 25), *[drawn_index(drawn) for _ in range(25)]]
+    for index in [*fixed, *indices]:
         for value in VALUES:
             for number in range(len(tensors())):
                 with mode():

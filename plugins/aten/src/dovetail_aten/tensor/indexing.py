@@ -38,6 +38,7 @@ _ZERO_DIM = (
 
 
 _READING = (aten.select, aten.slice, aten.unsqueeze, aten.alias, aten.index)
+_WRITING = (aten.fill__Scalar, aten.fill__Tensor, aten.copy_, aten.index_put_)
 
 
 @entry_by("read by index", *_READING)
@@ -102,7 +103,7 @@ def _viewed(self: Any, items: tuple[Any, ...]) -> Any | None:
     return view
 
 
-@entry_by("write by index", *_READING, aten.fill__Scalar, aten.fill__Tensor, aten.copy_)
+@entry_by("write by index", *_READING, *_WRITING)
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Do ``self[index] = value``, with `value` broadcast and cast to what it replaces.
 
