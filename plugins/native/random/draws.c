@@ -12,11 +12,18 @@ typedef struct {
     npy_intp count;
 } draw;
 
-/* A new array of a shape; NULL, without an exception for what is no shape. */
+/* A new array of a shape, or that of an array in C order; NULL, without an exception for others. */
 static PyArrayObject *
 array_of(PyObject *size, int type)
 {
     npy_intp dims[NPY_MAXDIMS];
+    if (size != NULL && PyArray_CheckExact(size)) {
+        PyArrayObject *like = (PyArrayObject *)size;
+        return PyArray_IS_C_CONTIGUOUS(like)
+                   ? (PyArrayObject *)PyArray_EMPTY(
+                         PyArray_NDIM(like), PyArray_DIMS(like), type, 0)
+                   : NULL;
+    }
     int ndim = read_ints(size, dims);
     return ndim < 0 || !is_addressable(ndim, dims, sizeof(double))
                ? NULL
@@ -81,7 +88,8 @@ draw_uniform(draw made, int precision, double low, double high)
     }
 }
 
-COMPUTE(uniform)
+PyObject *
+uniform_numbers(PyObject *const *arguments, int variant)
 {
     draw made;
     int precision;
@@ -105,7 +113,8 @@ draw_choices(draw made, double p)
     }
 }
 
-COMPUTE(chosen)
+PyObject *
+choices(PyObject *const *arguments, int variant)
 {
     draw made;
     double p;
@@ -206,7 +215,8 @@ draw_pairs(draw made, int precision, double mean, double std, double *kept)
 
 /* Numbers in blocks where there are enough and `blocks` is not 0; 2 stands for half precision, whose
  * last words are not drawn. */
-COMPUTE(normal)
+PyObject *
+normal_numbers(PyObject *const *arguments, int variant)
 {
     draw made;
     int precision;
@@ -249,7 +259,8 @@ draw_times(draw made, int precision, double scale)
     }
 }
 
-COMPUTE(exponential)
+PyObject *
+waiting_times(PyObject *const *arguments, int variant)
 {
     draw made;
     int precision;
@@ -298,7 +309,8 @@ read_width(PyObject *object, npy_uint64 *width)
     return is_whole;
 }
 
-COMPUTE(integers)
+PyObject *
+integers_below(PyObject *const *arguments, int variant)
 {
     draw made;
     npy_intp low;
@@ -337,7 +349,8 @@ shuffle(draw made, int paired)
     }
 }
 
-COMPUTE(permutation)
+PyObject *
+permutation(PyObject *const *arguments, int variant)
 {
     draw made;
     int paired;
@@ -351,11 +364,11 @@ COMPUTE(permutation)
 #define ROW(operator, compute, ...)                                                               \
     {operator, "random/draws.c", __LINE__, compute, {"bits", "size", __VA_ARGS__}, 0}
 const kernel_row random_rows[] = {
-    ROW("random.uniform", uniform, "wide", "low", "high"),
-    ROW("random.chosen", chosen, "p"),
-    ROW("random.normal", normal, "wide", "mean", "std", "kept", "blocks"),
-    ROW("random.exponential", exponential, "wide", "rate"),
-    ROW("random.integers", integers, "low", "width", "paired"),
+    ROW("random.uniform", uniform_numbers, "wide", "low", "high"),
+    ROW("random.chosen", choices, "p"),
+    ROW("random.normal", normal_numbers, "wide", "mean", "std", "kept", "blocks"),
+    ROW("random.exponential", waiting_times, "wide", "rate"),
+    ROW("random.integers", integers_below, "low", "width", "paired"),
     ROW("random.permutation", permutation, "paired"),
     {NULL},
 };

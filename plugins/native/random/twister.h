@@ -28,4 +28,7 @@ typedef enum { LOG, LOG1P, COS, SIN, FUNCTION_COUNT } numpy_function;
  * `twister_of` has returned a state, it needs no lock of the interpreter. */
 void apply(numpy_function function, int precision, void *result, void *numbers, npy_intp count);
 
+/* Draws: see plain_draws.py. The size may be an array in C order, too. */
+bound_kernel uniform_numbers, choices, normal_numbers, waiting_times, integers_below, permutation;
+
 #endif

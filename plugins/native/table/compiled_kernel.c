@@ -10,6 +10,7 @@ typedef struct {
     const kernel_row *row;
     PyObject *reference;
     PyObject *parameters; /* tuple of interned strings */
+    PyObject *source;     /* see `kernel_row.draws`; else NULL */
     /* Which arguments, as bits, decide with which numbers of axes whether the channels of the
      * first results come last in memory; and whether C order goes first where an argument has both
      * (`kernel_support/result_formats.py`). */
@@ -210,7 +211,7 @@ compiled_kernel_vectorcall(
     PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     CompiledKernel *self = (CompiledKernel *)object;
-    PyObject *sorted[MOST_PARAMETERS + 1] = {NULL};
+    PyObject *sorted[ARGUMENTS] = {[SOURCE] = self->source};
     if (LIKELY(sort_arguments(self, args, PyVectorcall_NARGS(nargsf), names, sorted))) {
         PyObject *result = self->row->compute(sorted, self->row->variant);
         if (result == NULL && self->row->widened != NULL && PyErr_Occurred() == NULL) {
@@ -232,6 +233,23 @@ compiled_kernel_vectorcall(
 }
 
 /* ---- the type -------------------------------------------------------------------------------- */
+
+/* What a row that draws finds the default generator by, if the reference has it: it is a method of a
+ * family of kernels, or a function around one. */
+static PyObject *
+source_of(const kernel_row *row, PyObject *reference)
+{
+    PyObject *source = row->draws ? Py_NewRef(reference) : NULL;
+    for (int i = 0; source != NULL && i < 3; i++) {
+        static const char *const names[] = {"__wrapped__", "__self__", "capabilities"};
+        PyObject *found = PyObject_GetAttrString(source, names[i]);
+        if (found != NULL || i > 0) {
+            Py_SETREF(source, found);
+        }
+    }
+    PyErr_Clear();
+    return source;
+}
 
 static PyObject *
 parameters_of(const kernel_row *row)
@@ -282,6 +300,7 @@ compiled_kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->row = row;
     self->reference = Py_NewRef(reference);
     self->parameters = parameters_of(row);
+    self->source = source_of(row, reference);
     if (self->parameters == NULL || read_format(self) < 0) {
         Py_DECREF(self);
         return NULL;
@@ -295,6 +314,7 @@ compiled_kernel_traverse(CompiledKernel *self, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->reference);
     Py_VISIT(self->parameters);
+    Py_VISIT(self->source);
     return 0;
 }
 
@@ -303,6 +323,7 @@ compiled_kernel_clear(CompiledKernel *self)
 {
     Py_CLEAR(self->reference);
     Py_CLEAR(self->parameters);
+    Py_CLEAR(self->source);
     return 0;
 }
 

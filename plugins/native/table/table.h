@@ -51,6 +51,8 @@ int choose_instruction_set(PyObject *module);
 enum {
     MOST_PARAMETERS = 10,
     OUT = MOST_PARAMETERS, /* where among the arguments the array is that is written, or NULL */
+    SOURCE,                /* and what rows that draw find the default generator by, or NULL */
+    ARGUMENTS,
 };
 
 /* Returns the result of an operator for the arguments of a call, of which missing ones are NULL;
@@ -80,12 +82,13 @@ typedef struct {
     /* The result is written into the array that is given as `out`, if one is, and which may be one
      * of the inputs: the result has its shape and dtype, or the reference is asked. */
     int takes_out;
+    int draws; /* random numbers: `SOURCE` is the capabilities of the reference's arrays */
 } kernel_row;
 
 /* The families of rows, each of which ends with a row without operator. */
 #define ROW_FAMILIES(X) \
-    X(arithmetic) X(attention) X(border) X(conversion) X(copy) X(creation) X(elementwise) \
-    X(extremum) X(grid_sampling) X(indexing) X(likelihood) X(normalization) X(optimizer) \
+    X(arithmetic) X(attention) X(border) X(conversion) X(copy) X(creation) X(drawing) \
+    X(elementwise) X(extremum) X(grid_sampling) X(indexing) X(likelihood) X(normalization) X(optimizer) \
     X(ordering) X(pooling) X(product) X(progression) X(random) X(recurrence) X(reduction) \
     X(rejection) X(resampling) X(scalar) X(scan) X(scattering) X(searching) X(softmax) X(view) \
     X(window)
