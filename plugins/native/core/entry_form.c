@@ -7,6 +7,8 @@
 #include "route.h"
 #include "slots.h"
 
+#define GREATEST_EXACT (1LL << 53) /* up to which floats have all whole numbers */
+
 /* ---- forms ----------------------------------------------------------------------------------- */
 
 static int
@@ -236,11 +238,19 @@ fits(const module_state *state, const parameter *each, PyObject *value, long lon
     return 0;
 }
 
-/* The Python number that a scalar of NumPy's stands for beside a tensor, a new reference; NULL for
- * other values, and for scalars of a subclass, which may override functions. */
+/* The Python number that a value stands for, a new reference: an int for a float, where this holds
+ * it, and a scalar of NumPy's beside a tensor. NULL for other values, and for scalars of a subclass,
+ * which may override functions. */
 static PyObject *
-number_of_scalar(const module_state *state, const parameter *each, PyObject *value)
+number_of(const module_state *state, const parameter *each, PyObject *value)
 {
+    if (PyLong_CheckExact(value) && each->kind == PARAMETER_CLASSES &&
+        each->classes[0] == (PyObject *)&PyFloat_Type) {
+        int overflow;
+        long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+        int is_exact = !overflow && number >= -GREATEST_EXACT && number <= GREATEST_EXACT;
+        return is_exact ? PyFloat_FromDouble((double)number) : NULL;
+    }
     if (each->kind != PARAMETER_TENSOR_OR_NUMBER || !PyArray_IsScalar(value, Generic) ||
         PyType_HasFeature(Py_TYPE(value), Py_TPFLAGS_HEAPTYPE)) {
         return NULL;
@@ -428,7 +438,7 @@ call_by_form(const module_state *state, call_form *form, PyObject *const *args, 
             }
         }
         else if (!fits(state, each, values[i], &key)) {
-            PyObject *number = number_of_scalar(state, each, values[i]);
+            PyObject *number = number_of(state, each, values[i]);
             if (number == NULL) {
                 goto done;
             }

@@ -15,6 +15,7 @@ from dovetail_dispatcher.sockets import COMPILED_ENTRY
 from dovetail_dispatcher.table import registry
 
 from ..backend.devices import ready_backend
+from ..backend.generator import Generator
 from ..templates.docstrings import document
 from ..templates.python_function import python_schema, result_type, returns_list
 from .compile_on_first_call import complete_choice
@@ -31,6 +32,8 @@ _OF_FACTORIES: Final = {
     "pin_memory": "DEFAULT",
 }
 """What entries of factories take, by parameters of schemas."""
+
+_GENERATOR: Final = "Generator?"
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -74,7 +77,7 @@ def described(
     finish: Callable[..., Any] | None = tuple if returns_list(op.schema) else None
     if result_type(op.schema):
         finish = names_results(op)
-    return form_of(
+    found = form_of(
         op,
         schema,
         promote=["input" if is_renamed and name == "self" else name for name in op.promote],
@@ -83,6 +86,13 @@ def described(
         finish=finish,
         overridden=function.__globals__.get(op.base_name),
     )
+    if found is None or not any([a.kind == _GENERATOR for a in schema.arguments]):
+        return found
+    taken = [
+        p._replace(kind="CLASSES", classes=(Generator,)) if a.kind == _GENERATOR else p
+        for p, a in zip(found.parameters, schema.arguments, strict=True)
+    ]
+    return found._replace(parameters=tuple(taken))
 
 
 def factory_entry(
@@ -239,10 +249,10 @@ def entry_by(kind: str, *parts: Callable[..., Any]) -> Callable[[Callable[..., A
     ----------
     kind
         ``"read by index"``: select, slice, unsqueeze, alias and index; ``"write by index"``: also
-        fill_.Scalar, fill_.Tensor and copy_. ``"as subclass"``: alias. ``"leaf of subclass"``:
-        detach. ``"plain handler"``, the ``__torch_function__`` of plain tensors: a function that
-        returns the functions whose results stay as they are, one that makes instances of a class of
-        results, and alias.
+        fill_.Scalar, fill_.Tensor, copy_ and index_put_. ``"as subclass"``: alias. ``"leaf of
+        subclass"``: detach. ``"plain handler"``, the ``__torch_function__`` of plain tensors: a
+        function that returns the functions whose results stay as they are, one that makes instances
+        of a class of results, and alias.
     """
     if any(map(is_left_out, parts)):
         return lambda function: function
