@@ -6,6 +6,7 @@
 
 enum {
     MOST_MULTIPLICATIONS = 1 << 20, /* beside other threads: some 20 microseconds */
+    MANY_INTEGERS = 1 << 14, /* multiplications, which the reference has BLAS do */
     ROWS_TO_TURN = 32, /* and elements of a transpose, from which it is copied */
     SIZE_TO_TURN = 1 << 11,
 };
@@ -61,7 +62,7 @@ is_alone(void)
     return PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get())) == NULL;
 }
 
-/* An array of one of BLAS's dtypes. */
+/* An array of one of BLAS's dtypes, or of integers. */
 static PyArrayObject *
 blas_array(PyObject *object, int ndim)
 {
@@ -70,7 +71,8 @@ blas_array(PyObject *object, int ndim)
         return NULL;
     }
     int type = PyArray_TYPE(x);
-    return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE
+    return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT ||
+                   type == NPY_CDOUBLE || PyArray_ISINTEGER(x)
                ? x
                : NULL;
 }
@@ -144,6 +146,7 @@ product(
         __builtin_mul_overflow(work, sizes.inner, &work) ||
         __builtin_mul_overflow(work, sizes.columns, &work) ||
         (work > MOST_MULTIPLICATIONS && !is_alone()) ||
+        (PyArray_ISINTEGER(model) && work >= MANY_INTEGERS) ||
         !find_product_loop(PyArray_TYPE(model), &loop)) {
         return NULL;
     }
@@ -197,6 +200,21 @@ COMPUTE(mv)
     return (PyObject *)product(x, sizes, matrices_of(x), right, 1, PyArray_DIMS(x));
 }
 
+/* Inner products; `is_conjugated` is whether the first vector is. */
+COMPUTE_OF(dot, is_conjugated)
+{
+    PyArrayObject *x = blas_array(arguments[0], 1), *other = blas_array(arguments[1], 1);
+    if (x == NULL || other == NULL || PyArray_TYPE(x) != PyArray_TYPE(other) ||
+        (is_conjugated && PyArray_ISCOMPLEX(x)) || PyArray_DIM(x, 0) != PyArray_DIM(other, 0)) {
+        return NULL;
+    }
+    npy_intp item = PyArray_ITEMSIZE(x);
+    matrices left = {PyArray_BYTES(x), 0, item, PyArray_STRIDE(x, 0)};
+    matrices right = {PyArray_BYTES(other), 0, PyArray_STRIDE(other, 0), item};
+    return (PyObject *)product(
+        x, (product_sizes){1, 1, PyArray_DIM(x, 0), 1}, left, right, 0, NULL);
+}
+
 /* Add numbers, whose row or column is one for all where its step is 0, to a matrix in C order. */
 #define ADD(name, type)                                                                           \
     static void name(type *to, matrices added, npy_intp rows, npy_intp columns)                   \
@@ -221,7 +239,7 @@ add_product(PyArrayObject *x, PyArrayObject *other, PyObject *given, int is_turn
 {
     PyArrayObject *added = plain_array(given);
     if (x == NULL || other == NULL || added == NULL || !PyArray_ISBEHAVED_RO(added) || PyArray_NDIM(added) < 1 || PyArray_NDIM(added) > 2 ||
-        PyArray_ISCOMPLEX(x) || PyArray_TYPE(x) != PyArray_TYPE(other) ||
+        precision_of(given) < 0 || PyArray_TYPE(x) != PyArray_TYPE(other) ||
         PyArray_TYPE(x) != PyArray_TYPE(added) ||
         PyArray_DIM(x, 1) != PyArray_DIM(other, is_turned)) {
         return NULL;
@@ -262,6 +280,31 @@ COMPUTE(addmm)
                : NULL;
 }
 
+/* ``mat @ vec + self`` for real numbers. */
+COMPUTE(addmv)
+{
+    PyArrayObject *added = plain_array(arguments[0]);
+    if (added == NULL || !PyArray_ISBEHAVED_RO(added) || PyArray_NDIM(added) != 1 ||
+        precision_of(arguments[0]) < 0 || !is_one(arguments[3]) || !is_one(arguments[4])) {
+        return NULL;
+    }
+    PyArrayObject *made = (PyArrayObject *)mv(arguments + 1, 0);
+    npy_intp count = made == NULL ? 0 : PyArray_DIM(made, 0), size = PyArray_DIM(added, 0);
+    if (made == NULL || PyArray_TYPE(made) != PyArray_TYPE(added) ||
+        (size != count && size != 1)) {
+        Py_XDECREF(made);
+        return NULL;
+    }
+    matrices own = {PyArray_BYTES(added), 0, size == 1 ? 0 : PyArray_STRIDE(added, 0), 0};
+    if (PyArray_TYPE(made) == NPY_FLOAT) {
+        add_single(PyArray_DATA(made), own, count, 1);
+    }
+    else {
+        add_double(PyArray_DATA(made), own, count, 1);
+    }
+    return (PyObject *)made;
+}
+
 COMPUTE(linear)
 {
     return add_product(blas_array(arguments[0], 2), blas_array(arguments[1], 2), arguments[2], 1);
@@ -272,8 +315,11 @@ COMPUTE(linear)
 const kernel_row product_rows[] = {
     ROW("mm", multiply, "2x", 2, "self", "mat2"),
     ROW("bmm", multiply, "2x", 3, "self", "mat2"),
+    ROW("dot", dot, "2x", 0, "self", "tensor"),
     ROW("mv", mv, "2x", 0, "self", "vec"),
+    ROW("vdot", dot, "2x", 1, "self", "other"),
     ROW("addmm", addmm, "3x", 0, "self", "mat1", "mat2", "beta", "alpha"),
+    ROW("addmv", addmv, "3x", 0, "self", "mat", "vec", "beta", "alpha"),
     ROW("linear", linear, "3x", 0, "input", "weight", "bias"),
     {NULL},
 };

@@ -62,6 +62,31 @@ def test_products_have_the_bits_of_numpy(layout: str, dtype: str) -> None:
         np.testing.assert_array_equal(bmm(batch, others), np.matmul(batch, others))
 
 
+@pytest.mark.parametrize("dtype", (*DTYPES, "i8", "i4", "u1"))
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_inner_products_are_those_of_the_reference(layout: str, dtype: str) -> None:
+    near = {"rtol": 1e-5 if dtype in ("f4", "c8") else 1e-10, "atol": 1e-3}
+    for size in (1, 2, 7, 40):
+        x, y = [laid(layout, (size,), dtype, size + seed) for seed in range(2)]
+        matrix = laid(layout, (3, size), dtype, size)
+        for name, args in (
+            ("dot", (x, y)),
+            ("vdot", (x, y)),
+            ("mv", (matrix, x)),
+            ("mm", (matrix, matrix.T)),
+            ("addmv", (matrix[:, 0], matrix, x)),
+            ("addmv", (matrix[:1, 0], matrix, x)),
+            ("addmv", (matrix[:, 0], matrix, x, 2, 3)),
+        ):
+            compiled = kernel(name)
+            named = dict(zip(("beta", "alpha"), args[3:], strict=False))
+            found, expected = [
+                function(*args[:3], **named) for function in (compiled, compiled.__wrapped__)
+            ]
+            assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+            np.testing.assert_allclose(found, expected, **near)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_sums_with_products_are_those_of_the_reference(layout: str, dtype: str) -> None:

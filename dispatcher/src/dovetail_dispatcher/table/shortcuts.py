@@ -45,15 +45,15 @@ class Shortcut(Record):
     ndims: tuple[tuple[str, int], ...] = ()
 
     attribute: ClassVar[str] = "__dovetail_shortcut__"
-    """The attribute of a function that has one."""
+    """The attribute of a function that has some."""
 
     def __call__(self, function: Function) -> Function:
-        """Return `function`, a kernel for which the shortcut stands."""
-        setattr(function, self.attribute, self)
+        """Return `function`, a kernel for which the shortcut stands, before those that it has."""
+        setattr(function, self.attribute, (self, *shortcuts_of(function)))
         return function
 
 
-def shortcut_of(function: Callable[..., Any]) -> Shortcut | None:
-    """Return the shortcut of a kernel, if it has one."""
-    found: Shortcut | None = getattr(function, Shortcut.attribute, None)
+def shortcuts_of(function: Callable[..., Any]) -> tuple[Shortcut, ...]:
+    """Return the shortcuts of a kernel, the first of which is tried first."""
+    found: tuple[Shortcut, ...] = getattr(function, Shortcut.attribute, ())
     return found

@@ -29,7 +29,7 @@ from ...table import registry
 from ...table.computed_table import compute, highest, without_fallthrough
 from ...table.kernels import FALLTHROUGH, WRAPPED, Kernel
 from ...table.operator import Operator
-from ...table.shortcuts import shortcut_of
+from ...table.shortcuts import shortcuts_of
 from ..dispatch_errors import ambiguous_error, fallthrough_error, missing_kernel_error
 from ..plan import RoutePlan
 from ..steps.results import MarkInside
@@ -153,10 +153,10 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
             if wrapped is not None:
                 return wrapped_plan(op, wrapped, kernel)
             plan = tensor_plan(op, kernel, _passed(composition, kernel))
-            shortcut = shortcut_of(kernel.fn)
-            if shortcut is None:
-                return plan
-            return shortcut_plan(composition, shortcut, plan, partial(_same_call, composition))
+            for shortcut in reversed(shortcuts_of(kernel.fn)):
+                same_call = partial(_same_call, composition)
+                plan = shortcut_plan(composition, shortcut, plan, same_call)
+            return plan
         case "fake":
             return fake_plan(op, kernel, _passed(composition, kernel))
         case "custom":

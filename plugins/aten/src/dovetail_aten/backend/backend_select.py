@@ -78,11 +78,11 @@ class Selection:
         self._select: Callable[..., Any] | None = None
 
     @property
-    def __dovetail_shortcut__(self) -> Shortcut | None:
+    def __dovetail_shortcut__(self) -> tuple[Shortcut, ...]:
         if self._op.schema.arguments[0].name != "self":
-            return None
+            return ()
         # The call stays on the device of the tensor.
-        return Shortcut("", defaults=("layout", "device", "pin_memory"))
+        return (Shortcut("", defaults=("layout", "device", "pin_memory")),)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if options.get("layout") is not None:

@@ -57,6 +57,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
 
 
 @Shortcut("aten::mm", ("self", "other"), ndims=(("self", 2), ("other", 2)))
+@Shortcut("aten::mv", ("self", "other"), ndims=(("self", 2), ("other", 1)))
+@Shortcut("aten::dot", ("self", "other"), ndims=(("self", 1), ("other", 1)))
 def matmul(self: Tensor, other: Tensor) -> Any:
     """Return the matrix product; 1-d operands are vectors, leading dimensions broadcast."""
     left, right = self.array.ndim, other.array.ndim
