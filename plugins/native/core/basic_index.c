@@ -26,10 +26,24 @@ is_on_cpu(const module_state *state, PyObject *tensor)
     return signature != NULL && has_bits(signature, state->cpu_bit) > 0;
 }
 
-/* Whether an object is a tensor of places along an axis. */
+static int
+is_list_of_ints(PyObject *object)
+{
+    Py_ssize_t i = PyList_CheckExact(object) ? PyList_GET_SIZE(object) : 0;
+    int is_list = i > 0;
+    while (is_list && i > 0) {
+        is_list = PyLong_CheckExact(PyList_GET_ITEM(object, --i));
+    }
+    return is_list;
+}
+
+/* Whether an object is a tensor of places along an axis, or a list of them. */
 static int
 are_places(const module_state *state, PyObject *object)
 {
+    if (is_list_of_ints(object)) {
+        return 1;
+    }
     PyArrayObject *array = plain_array(state, object);
     return array != NULL && PyArray_NDIM(array) > 0 && PyArray_TYPE(array) == NPY_INT64 &&
            is_on_cpu(state, object);
@@ -109,15 +123,22 @@ view_by(const module_state *state, PyObject *functions, PyObject *view, PyObject
     return call_with_ints(PyTuple_GET_ITEM(functions, SELECT), view, ints, 2);
 }
 
-/* Put a tensor of places into a list as that of a dimension, behind None for those before it. */
+/* Put places, a tensor or a list, into a list as the tensor of a dimension, behind None for those before
+ * it. Return -1 with an exception, or without one for ints that do not fit. */
 static int
-add_places(PyObject *list, Py_ssize_t dim, PyObject *places)
+add_places(const module_state *state, PyObject *list, Py_ssize_t dim, PyObject *places)
 {
     int status = 0;
     while (status == 0 && PyList_GET_SIZE(list) < dim) {
         status = PyList_Append(list, Py_None);
     }
-    return status < 0 ? -1 : PyList_Append(list, places);
+    if (status < 0 || !PyList_CheckExact(places)) {
+        return status < 0 ? -1 : PyList_Append(list, places);
+    }
+    PyObject *made = tensor_of_ints(state, places);
+    status = made == NULL ? -1 : PyList_Append(list, made);
+    Py_XDECREF(made);
+    return status;
 }
 
 /* The view by ints, slices, None and one `...`; the tensor itself where these leave it whole. Of a
@@ -127,12 +148,16 @@ static PyObject *
 viewed(const module_state *state, PyObject *functions, PyObject *tensor, PyObject *index, int keep,
        PyObject *list)
 {
-    int is_tuple = PyTuple_CheckExact(index);
+    PyArrayObject *array = plain_array(state, tensor);
+    if (array == NULL) {
+        return NULL;
+    }
+    int is_tuple = PyTuple_CheckExact(index), takes_places = is_on_cpu(state, tensor);
     PyObject *const *items = is_tuple ? PySequence_Fast_ITEMS(index) : &index;
     Py_ssize_t count = is_tuple ? PyTuple_GET_SIZE(index) : 1, taken = 0, ellipses = 0;
     for (Py_ssize_t i = 0; i < count; i++) {
         if (PySlice_Check(items[i]) || PyLong_CheckExact(items[i]) ||
-            are_places(state, items[i])) {
+            (takes_places && are_places(state, items[i]))) {
             taken++;
         }
         else if (items[i] == Py_Ellipsis) {
@@ -142,8 +167,7 @@ viewed(const module_state *state, PyObject *functions, PyObject *tensor, PyObjec
             return NULL;
         }
     }
-    PyArrayObject *array = plain_array(state, tensor);
-    if (array == NULL || ellipses > 1 || taken > PyArray_NDIM(array)) {
+    if (ellipses > 1 || taken > PyArray_NDIM(array)) {
         return NULL;
     }
     Py_ssize_t dim = 0, left_out = PyArray_NDIM(array) - taken;
@@ -152,8 +176,8 @@ viewed(const module_state *state, PyObject *functions, PyObject *tensor, PyObjec
         if (items[i] == Py_Ellipsis) {
             dim += left_out;
         }
-        else if (Py_TYPE(items[i]) == state->tensor_type) {
-            if (add_places(list, dim++, items[i]) < 0) {
+        else if (Py_TYPE(items[i]) == state->tensor_type || PyList_CheckExact(items[i])) {
+            if (add_places(state, list, dim++, items[i]) < 0) {
                 Py_CLEAR(view);
             }
         }

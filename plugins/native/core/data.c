@@ -186,6 +186,13 @@ read_options(const module_state *state, PyObject *const *options, PyObject *name
 }
 
 PyObject *
+tensor_of_ints(const module_state *state, PyObject *list)
+{
+    PyObject *array = array_of_numbers(state, list, NULL);
+    return array == NULL ? NULL : tensor_around(state, array, is_quiet(state));
+}
+
+PyObject *
 tensor_of_data(const module_state *state, accessor which, PyObject *const *args, Py_ssize_t count,
                PyObject *names)
 {

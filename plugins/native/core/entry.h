@@ -189,6 +189,10 @@ PyObject *tensor_of_data(const module_state *state, accessor which, PyObject *co
  * for a dtype that tensors do not have. */
 PyObject *tensor_around(const module_state *state, PyObject *array, quietness quiet);
 
+/* data.c. A new tensor on the cpu of a list of Python ints; NULL without an exception for one that
+ * int64 does not hold. */
+PyObject *tensor_of_ints(const module_state *state, PyObject *list);
+
 /* entry_form.c. What a route gets where nothing was chosen for DTYPE or DEVICE, a borrowed reference:
  * classes hold both for good. NULL where the Python function has to say, or with an exception. */
 PyObject *default_of(const module_state *state, parameter_kind kind);

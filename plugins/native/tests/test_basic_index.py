@@ -127,9 +127,10 @@ INDEX_TENSORS = [
 
 
 def mixed_indices(seed: int, count: int) -> list[Any]:
-    """Return tuples of tensors of places and others."""
+    """Return tuples of tensors and lists of places and others."""
     drawn = random.Random(seed)
     usual = [dovetail.tensor(each) for each in ([0, 1, -1], [[0], [1]], [1])]
+    usual += [[0, -1, 1], [1], [0, 1 << 70], [0, True], [[0], [1]], []]
     return [
         tuple(
             [
