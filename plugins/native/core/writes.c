@@ -1,7 +1,7 @@
 /* The instruction UNLESS_STORED: an array written into the memory of a tensor.
  *
- * Arrays of one dtype of NumPy's own, of one shape or of one element. All others, and memory that
- * takes no writes, are left to the call that follows; of tensors given as `out=` also those that may
+ * Arrays of one dtype of NumPy's own, of one shape or of one element, and those that are cast without
+ * a warning where `bits` says that they may be. All others, and memory that takes no writes, are left to the call that follows; of tensors given as `out=` also those that may
  * share memory with an operand, have another shape, or were made in inference mode. */
 #include "route.h"
 #include "slots.h"
@@ -37,15 +37,51 @@ is_plain_dtype(PyArrayObject *array)
     return PyTypeNum_ISNUMBER(PyArray_TYPE(array)) || PyArray_TYPE(array) == NPY_BOOL;
 }
 
-/* Write an array into another: 1 if it was, 0 if it is left to the reference, -1 with an error. */
+/* Whether numbers of a type are cast to another by NumPy without a warning: floating-point ones to
+ * a wider type alone, others to all but half precision. */
 static int
-store_array(PyArrayObject *to, PyArrayObject *from)
+is_cast_quietly(int from, int to)
+{
+    int is_whole = PyTypeNum_ISINTEGER(from) || from == NPY_BOOL;
+    return (is_whole && (PyTypeNum_ISINTEGER(to) || to == NPY_FLOAT)) ||
+           ((is_whole || from == NPY_FLOAT) && to == NPY_DOUBLE);
+}
+
+/* Write numbers of double precision into an array of single precision, both in C order; return whether
+ * they are. */
+static int
+store_rounded(PyArrayObject *to, PyArrayObject *from)
+{
+    if (PyArray_TYPE(to) != NPY_FLOAT || PyArray_TYPE(from) != NPY_DOUBLE ||
+        !PyArray_ISCARRAY(to) || !PyArray_ISCARRAY_RO(from) || !PyArray_SAMESHAPE(to, from)) {
+        return 0;
+    }
+    npy_intp size = PyArray_SIZE(to);
+    float *numbers = PyArray_DATA(to);
+    const double *wide = PyArray_DATA(from);
+    for (npy_intp i = 0; i < size; i++) {
+        numbers[i] = (float)wide[i];
+    }
+    return 1;
+}
+
+/* Write an array into another, which may be of another type if it `converts`: 1 if it was, 0 if it
+ * is left to the reference, -1 with an error. */
+static int
+store_array(PyArrayObject *to, PyArrayObject *from, int converts)
 {
     int is_one = PyArray_NDIM(from) == 0;
-    if (PyArray_TYPE(to) != PyArray_TYPE(from) || !is_plain_dtype(to) ||
+    int is_alike = PyArray_TYPE(to) == PyArray_TYPE(from) && is_plain_dtype(to);
+    if (converts && store_rounded(to, from)) {
+        return 1;
+    }
+    if (!(is_alike || (converts && is_cast_quietly(PyArray_TYPE(from), PyArray_TYPE(to)))) ||
         !PyArray_ISBEHAVED(to) || !PyArray_ISBEHAVED_RO(from) ||
         !(is_one || PyArray_SAMESHAPE(to, from))) {
         return 0;
+    }
+    if (!is_alike) {
+        return PyArray_CopyInto(to, from) < 0 ? -1 : 1;
     }
     int is_c = PyArray_IS_C_CONTIGUOUS(to) && PyArray_IS_C_CONTIGUOUS(from);
     int is_fortran = PyArray_IS_F_CONTIGUOUS(to) && PyArray_IS_F_CONTIGUOUS(from);
@@ -66,6 +102,20 @@ store_array(PyArrayObject *to, PyArrayObject *from)
     return 1;
 }
 
+/* Whether an operand is another one than a tensor, and no list that has it. */
+static int
+is_other(PyObject *operand, PyObject *tensor)
+{
+    if (!PyList_CheckExact(operand) && !PyTuple_CheckExact(operand)) {
+        return operand != tensor;
+    }
+    Py_ssize_t i = PySequence_Fast_GET_SIZE(operand) - 1;
+    while (i >= 0 && PySequence_Fast_GET_ITEM(operand, i) != tensor) {
+        i--;
+    }
+    return i < 0;
+}
+
 /* Whether the result `from` may be written to a tensor of `out=` without a check: nothing shares its
  * memory, as far as is known. Return -1 with an exception. */
 static int
@@ -80,9 +130,9 @@ is_plain_out(const module_state *state, PyObject *const *registers, const instru
         if (read == NULL) {
             return -1;
         }
-        int is_other = read != tensor && !PyList_CheckExact(read) && !PyTuple_CheckExact(read);
+        int is_apart = is_other(read, tensor);
         Py_DECREF(read);
-        if (!is_other) {
+        if (!is_apart) {
             return 0;
         }
     }
@@ -109,7 +159,7 @@ is_left_to_store(const module_state *state, PyObject *const *registers, const in
         }
     }
     Py_INCREF(to); /* other threads may run while the lock is released */
-    int stored = store_array((PyArrayObject *)to, (PyArrayObject *)from);
+    int stored = store_array((PyArrayObject *)to, (PyArrayObject *)from, in->bits != 0);
     Py_DECREF(to);
     return stored < 0 ? -1 : !stored;
 }

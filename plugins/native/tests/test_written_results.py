@@ -150,3 +150,24 @@ def test_slices_are_written_with_and_without_a_graph() -> None:
     made.sum().backward()
     assert leaf.grad is not None
     assert leaf.grad.tolist() == [1, 1, 1, 1, 1, 1, 0, 0]
+
+
+COPIED = ("float32", "float64", "float16", "bfloat16", "int64", "int16", "uint8", "bool")
+
+
+@pytest.mark.parametrize("to", COPIED)
+@pytest.mark.parametrize("source", COPIED)
+def test_copies_in_another_dtype_are_those_of_numpy(source: str, to: str) -> None:
+    values = [[0.0, 1.5, -2.0, 300.0], [2.0, 3.0, 40000.0, 5.0]]
+    given = dovetail.tensor(values).to(getattr(dovetail, source))
+    with np.errstate(all="ignore"):
+        expected = given.to(getattr(dovetail, to)).tolist()
+    for made in (
+        dovetail.zeros(2, 4, dtype=getattr(dovetail, to)),
+        dovetail.zeros(4, 2, dtype=getattr(dovetail, to)).t(),
+        dovetail.zeros(2, 8, dtype=getattr(dovetail, to))[:, ::2],
+    ):
+        made.copy_(given)
+        assert made.tolist() == expected
+        made.copy_(given[1, 1])
+        assert made.tolist() == [[made[0, 0].item()] * 4] * 2

@@ -295,7 +295,7 @@ def _write(
     """Write an array into the memory of a tensor: one of the tensor's dtype without the check that
     the dtype, which `dtype_of` finds, can be cast. None: it is known that it can.
     """
-    stored = to.emit("UNLESS_STORED", written, array)
+    stored = to.emit("UNLESS_STORED", written, array, bits=int(dtype_of is None))
     computed = to.constant(None)
     if dtype_of is not None:
         dtype = to.fresh()
