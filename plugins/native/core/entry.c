@@ -12,12 +12,13 @@
 #define MAX_CHOSEN 6 /* classes of arguments that a choice remembers */
 #define CHOICES 8
 
-/* The entry that calls with arguments of these classes go to. */
+/* The entry that calls with arguments of these classes go to; `items` are the classes of the first
+ * item of lists and tuples, NULL for empty ones and other arguments. */
 typedef struct {
     PyObject *chosen;
     PyObject *names; /* of the last arguments, or NULL */
     Py_ssize_t count;
-    PyTypeObject *classes[MAX_CHOSEN];
+    PyTypeObject *classes[MAX_CHOSEN], *items[MAX_CHOSEN];
 } remembered;
 
 typedef struct {
@@ -155,6 +156,15 @@ are_same_names(PyObject *names, PyObject *others)
     return 1;
 }
 
+static inline PyTypeObject *
+class_of_item(PyObject *value)
+{
+    return (PyTuple_CheckExact(value) || PyList_CheckExact(value)) &&
+                   PySequence_Fast_GET_SIZE(value) > 0
+               ? Py_TYPE(PySequence_Fast_GET_ITEM(value, 0))
+               : NULL;
+}
+
 static inline int
 matches(const remembered *each, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
@@ -162,7 +172,7 @@ matches(const remembered *each, PyObject *const *args, Py_ssize_t count, PyObjec
         return 0;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (each->classes[i] != Py_TYPE(args[i])) {
+        if (each->classes[i] != Py_TYPE(args[i]) || each->items[i] != class_of_item(args[i])) {
             return 0;
         }
     }
@@ -178,6 +188,7 @@ replace(remembered *each, remembered new)
     *each = new;
     for (Py_ssize_t i = 0; i < old.count; i++) {
         Py_DECREF(old.classes[i]);
+        Py_XDECREF(old.items[i]);
     }
     Py_XDECREF(old.names);
     Py_XDECREF(old.chosen);
@@ -190,6 +201,7 @@ remember(Entry *self, PyObject *chosen, PyObject *const *args, Py_ssize_t count,
         .chosen = Py_NewRef(chosen), .names = Py_XNewRef(names), .count = count};
     for (Py_ssize_t i = 0; i < count; i++) {
         new.classes[i] = (PyTypeObject *)Py_NewRef((PyObject *)Py_TYPE(args[i]));
+        new.items[i] = (PyTypeObject *)Py_XNewRef((PyObject *)class_of_item(args[i]));
     }
     int at = self->next_choice;
     self->next_choice = (at + 1) % CHOICES;
@@ -386,6 +398,7 @@ entry_traverse(Entry *self, visitproc visit, void *arg)
         Py_VISIT(self->choices[i].names);
         for (Py_ssize_t k = 0; k < self->choices[i].count; k++) {
             Py_VISIT(self->choices[i].classes[k]);
+            Py_VISIT(self->choices[i].items[k]);
         }
     }
     return 0;

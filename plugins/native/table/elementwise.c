@@ -430,6 +430,7 @@ const kernel_row elementwise_rows[] = {
     ONE(relu),
     ONE(round),
     ONE(rsqrt),
+    VARIANT("sgn", of_one, ELEMENTWISE_sign, "self"),
     ONE(sigmoid),
     TWO(sigmoid_backward, "grad_output", "output"),
     ONE(sign),

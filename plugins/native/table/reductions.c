@@ -252,6 +252,7 @@ static PyObject *
 reduce_other(reduction_kind kind, PyObject *object, PyObject *dims, PyObject *keepdim)
 {
     reduced read;
+    kind = kind == REDUCTION_NAN_SUM ? REDUCTION_SUM : kind;
     int keeps, adds = kind == REDUCTION_SUM || kind == REDUCTION_PRODUCT;
     if (!(adds || kind == REDUCTION_GREATEST || kind == REDUCTION_LEAST)) {
         return NULL;

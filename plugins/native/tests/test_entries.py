@@ -212,6 +212,39 @@ def test_choices_by_class_do_not_mix_up_calls() -> None:
 # -- functions -------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_choices_by_the_class_of_a_first_item_do_not_mix_up_calls() -> None:
+    x = dovetail.arange(12.0).reshape(3, 4)
+    rows = [
+        (0, 1),
+        (),
+        [1],
+        [0, True],
+        (True,),
+        (x,),
+        ("a",),
+        (None,),
+        (0.5,),
+        [dovetail.tensor(1)],
+    ]
+    functions = [
+        dovetail.std,
+        dovetail.mean,
+        dovetail.sum,
+        dovetail.any,
+        dovetail.max,
+        dovetail.roll,
+    ]
+    for function in functions:
+        for named in ({}, {"keepdim": True}, {"out": dovetail.empty(0)}):
+            for _ in range(2):
+                for row in rows:
+                    kept = {k: v.clone() if k == "out" else v for k, v in named.items()}
+                    text = {k: v.clone() if k == "out" else v for k, v in named.items()}
+                    expected = outcome(function.text, (x, row), text)
+                    assert outcome(function, (x, row), kept) == expected, (function, row, named)
+
+
 def test_entries_are_functions_to_tools() -> None:
     add = dovetail.add
     assert isinstance(add, FunctionType)

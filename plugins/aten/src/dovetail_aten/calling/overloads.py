@@ -69,10 +69,17 @@ class Overload(NamedTuple):
 
 
 def _key(args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[Any, ...]:
-    """Return the classes of all arguments and the keywords."""
+    """Return the classes of all arguments and the keywords; of lists and tuples with the class of
+    the first item, by which `fits` goes.
+    """
     if kwargs:
-        return (*map(type, args), *kwargs, *map(type, kwargs.values()))
-    return tuple(map(type, args))
+        return (*map(_class, args), *kwargs, *map(_class, kwargs.values()))
+    return tuple(map(_class, args))
+
+
+def _class(value: Any) -> Any:
+    cls = value.__class__
+    return cls if cls not in _LISTS else (cls, value[0].__class__ if value else None)
 
 
 def is_decided_by_class(cls: type) -> bool:
@@ -82,6 +89,8 @@ def is_decided_by_class(cls: type) -> bool:
 
 _PLAIN = {int, float, bool, complex, str, NoneType, dtype}
 """Classes of which `fits` asks nothing else, as of tensors."""
+
+_LISTS = {list, tuple}
 
 _KEPT = 64
 """Combinations of classes that are remembered for a name: classes may be made in a loop."""
@@ -153,11 +162,13 @@ class Overloads:
                     continue
                 if out is None:
                     if fit is fits and bound.keys() == kwargs.keys():
-                        self._remember(key, overload)
+                        self._remember(key, overload.function)
                     return overload.function(*args, **bound)
-                return overload.out(  # type: ignore[misc]
-                    *args, **bound, **self._outs(overload, out)
-                )
+                outs = self._outs(overload, out)
+                assert overload.out is not None
+                if fit is fits and bound.keys() | outs.keys() == kwargs.keys():
+                    self._remember(key, overload.out)
+                return overload.out(*args, **bound, **outs)
         return self._overridden(overloads, args, kwargs)
 
     def known(
@@ -166,17 +177,19 @@ class Overloads:
         """Return the function that is remembered for the classes of these arguments, or None."""
         return self._known.get(_key(args, kwargs))
 
-    def _remember(self, key: tuple[Any, ...], overload: Overload) -> None:
-        """Keep the overload for arguments of these classes, where they and the keywords among them
-        alone decide.
+    def _remember(self, key: tuple[Any, ...], function: Callable[..., Any]) -> None:
+        """Keep what runs an overload for arguments of these classes, where they and the keywords
+        among them alone decide.
         """
         if len(self._known) < _KEPT and all(
             [
-                each.__class__ is str or each in _PLAIN or issubclass(each, TensorBase)
+                each.__class__ is str
+                or (each[1] is int if each.__class__ is tuple else each in _PLAIN)
+                or (each.__class__ is not tuple and issubclass(each, TensorBase))
                 for each in key
             ]
         ):
-            self._known[key] = overload.function
+            self._known[key] = function
 
     def _outs(self, overload: Overload, out: object) -> dict[str, Any]:
         """Return the tensors to write by their names: the last parameters of the function for them.
