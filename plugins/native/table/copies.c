@@ -384,10 +384,13 @@ shift_blocks(char *to, const char *from, npy_intp block, npy_intp moved, npy_int
 COMPUTE(roll)
 {
     PyArrayObject *x = plain_array(arguments[0]);
-    npy_intp shift, dim;
+    PyObject *dims = arguments[2];
+    npy_intp shift, dim = 0;
+    int is_flat = dims == NULL || ((PyTuple_Check(dims) || PyList_CheckExact(dims)) &&
+                                   PySequence_Fast_GET_SIZE(dims) == 0);
     if (x == NULL || PyArray_NDIM(x) == 0 || PyArray_SIZE(x) == 0 ||
         !PyArray_IS_C_CONTIGUOUS(x) || !read_single(arguments[1], &shift) ||
-        !read_single(arguments[2], &dim)) {
+        (!is_flat && !read_single(dims, &dim))) {
         return NULL;
     }
     dim += dim < 0 ? PyArray_NDIM(x) : 0;
@@ -398,7 +401,8 @@ COMPUTE(roll)
     if (made == NULL) {
         return NULL;
     }
-    axis_sizes sizes = sizes_around(x, (int)dim);
+    axis_sizes sizes =
+        is_flat ? (axis_sizes){1, PyArray_SIZE(x), 1} : sizes_around(x, (int)dim);
     npy_intp row = sizes.inner * PyArray_ITEMSIZE(x), block = sizes.length * row;
     npy_intp moved = ((shift % sizes.length + sizes.length) % sizes.length) * row;
     char *to = PyArray_BYTES(made);
