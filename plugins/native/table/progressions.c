@@ -153,6 +153,14 @@ COMPUTE(full)
     return (PyObject *)made;
 }
 
+COMPUTE(scalar_tensor)
+{
+    PyObject *size = PyTuple_New(0), *const args[] = {size, arguments[0], arguments[1]};
+    PyObject *made = size == NULL ? NULL : full(args, 0);
+    Py_XDECREF(size);
+    return made;
+}
+
 COMPUTE(eye)
 {
     npy_intp dims[2];
@@ -180,5 +188,6 @@ const kernel_row progression_rows[] = {
     ROW("linspace", linspace, "start", "end", "steps"),
     ROW("full", full, "size", "fill_value"),
     ROW("eye", eye, "n"),
+    ROW("scalar_tensor", scalar_tensor, "s"),
     {NULL},
 };

@@ -38,7 +38,11 @@ def factory(request):
 @pytest.mark.parametrize("sizes", ((3,), (2, 3), ((2, 3),), ([2, 3],), ((),), (0,), ((4, 0),)))
 def test_a_factory_takes_its_sizes_in_every_form_without_its_text(factory, sizes):
     shape = sizes[0] if isinstance(sizes[0], tuple | list) else sizes
-    for options in ({}, {"dtype": None}, {"dtype": dovetail.float64}, {"requires_grad": False}):
+    cpu = dovetail.device("cpu")
+    for options in (
+        *({}, {"dtype": None}, {"dtype": dovetail.float64}, {"requires_grad": False}),
+        *({"device": "cpu"}, {"device": cpu, "dtype": dovetail.float64}),
+    ):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(factory.text, "__code__", refused.__code__)
             made = factory(*sizes, **options)
@@ -46,6 +50,42 @@ def test_a_factory_takes_its_sizes_in_every_form_without_its_text(factory, sizes
         assert made.dtype is (options.get("dtype") or dovetail.float32)
         assert made.device == dovetail.device("cpu")
         assert not made.requires_grad
+
+
+def test_a_device_that_is_given_is_the_one_and_modes_see_it_as_it_is(factory):
+    with dovetail.device("meta"):
+        assert factory(2, device="cpu").device.type == "cpu"
+        assert factory(2).device.type == "meta"
+    seen = []
+
+    class Recorder(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((kwargs or {}).get("device"))
+            return func(*args, **(kwargs or {}))
+
+    with Recorder():
+        factory(2, device="cpu")
+    assert "cpu" in map(str, seen)
+    with pytest.raises(RuntimeError):
+        factory(2, device="cpus")
+
+
+def test_a_number_beside_a_tensor_is_made_by_the_kernel_that_is_registered_now():
+    x, mask = dovetail.tensor([1.0, 2.0]), dovetail.tensor([True, False])
+    assert dovetail.where(mask, x, 0.0).tolist() == [1, 0]
+    library = dovetail.library.Library("aten", "IMPL")
+    library.impl("scalar_tensor", lambda s, **options: dovetail.tensor(7.0), "BackendSelect")
+    try:
+        assert dovetail.where(mask, x, 0.0).tolist() == [1, 7]
+    finally:
+        library._destroy()
+    assert dovetail.where(mask, 0.5, x).tolist() == [0.5, 2]
+    for value in (3, 2.5, True, 1j, float("nan"), 1 << 40):
+        for tensor in (x, x.long(), x.half(), x > 0, x[0], x.to(dovetail.complex64)):
+            made = dovetail.where(mask, tensor, value)
+            expected = dovetail.where(mask, tensor, dovetail.tensor(value))
+            assert made.dtype is dovetail.result_type(tensor, value)
+            assert repr(made.tolist()) == repr(expected.to(made.dtype).tolist())
 
 
 def refused(*sizes: Any, **options: Any) -> Any:

@@ -14,6 +14,7 @@ from dovetail_dispatcher.missing import MISSING
 from dovetail_dispatcher.sockets import COMPILED_ENTRY
 from dovetail_dispatcher.table import registry
 
+from ..backend.backend_select import factory_route, factory_routes, is_selected_here
 from ..backend.devices import ready_backend
 from ..backend.generator import Generator
 from ..templates.docstrings import document
@@ -34,6 +35,7 @@ _OF_FACTORIES: Final = {
 """What entries of factories take, by parameters of schemas."""
 
 _GENERATOR: Final = "Generator?"
+_OPTIONS: Final = frozenset({"dtype", "layout", "device", "pin_memory"})
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -86,6 +88,8 @@ def described(
         finish=finish,
         overridden=function.__globals__.get(op.base_name),
     )
+    if found is not None and _OPTIONS.issubset([a.name for a in schema.arguments]):
+        return _past_choice(found, op)
     if found is None or not any([a.kind == _GENERATOR for a in schema.arguments]):
         return found
     taken = [
@@ -93,6 +97,27 @@ def described(
         for p, a in zip(found.parameters, schema.arguments, strict=True)
     ]
     return found._replace(parameters=tuple(taken))
+
+
+def _past_choice(form: EntryForm, op: Operator) -> EntryForm:
+    """Return the form of a factory for calls that give the dtype and stay on the cpu; they skip the
+    choice of the backend.
+    """
+    if op.schema.arguments[0].name == "self" or not is_selected_here(op):
+        return form
+    kinds = {"layout": "DEFAULT", "device": "DEVICE", "pin_memory": "DEFAULT"}
+    taken = [
+        p._replace(kind=kinds.get(a.name, p.kind), is_optional=p.is_optional and a.name != "dtype")
+        for p, a in zip(form.parameters, op.schema.arguments, strict=True)
+    ]
+    routes = factory_routes(op)
+
+    def compose(key: int) -> Callable[..., Any] | None:
+        if factory_routes(op) is not routes or not is_selected_here(op):
+            return None
+        return factory_route(op, routes, ready_backend("cpu"), key)
+
+    return form._replace(routes=routes, parameters=tuple(taken), compose=compose)
 
 
 def factory_entry(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any, Final
 
 from dovetail_aten._generated import functions as F
@@ -107,8 +106,8 @@ def is_floating_point(self: Tensor) -> bool:
 def where_scalar(condition: Tensor, self: Any, other: Any) -> Any:
     """Return `self` where `condition`, else `other`, one of which is a number."""
     if isinstance(self, (bool, int, float, complex)):
-        return F.where_self(condition, _number(self, [other]), other)
-    return F.where_self(condition, self, _number(other, [self]))
+        return F.where_self(condition, _number(self, other), other)
+    return F.where_self(condition, self, _number(other, self))
 
 
 def where_scalar_scalar(condition: Tensor, self: Scalar, other: Scalar) -> Any:
@@ -127,12 +126,13 @@ def where_condition(condition: Tensor) -> Any:
     return F.unbind(F.nonzero(condition if condition.ndim else F.unsqueeze(condition, 0)), 1)
 
 
-def _number(value: Any, tensors: Iterable[Any]) -> Any:
-    """Return a 0-d tensor of the dtype that the number `value` has beside `tensors`."""
-    sized = [tensor.dtype for tensor in tensors if tensor.ndim]
-    single = [tensor.dtype for tensor in tensors if not tensor.ndim]
-    dtype = result_dtype(sized, single, [scalar_category(value)])
-    return F.scalar_tensor(value, dtype=dtype, device=next(iter(tensors)).device)
+def _number(value: Any, tensor: Any) -> Any:
+    """Return a 0-d tensor of the dtype that the number `value` has beside a tensor."""
+    dtype, category = tensor.dtype, scalar_category(value)
+    if category > dtype.category or not tensor.ndim:
+        sized = [dtype] if tensor.ndim else []
+        dtype = result_dtype(sized, [] if sized else [dtype], [category])
+    return F.scalar_tensor(value, dtype=dtype, device=tensor.device)
 
 
 def isclose(
