@@ -230,7 +230,6 @@ fits(const module_state *state, const parameter *each, PyObject *value, long lon
     case PARAMETER_DTYPE:
         return (PyObject *)Py_TYPE(value) == each->classes[0];
     case PARAMETER_DEVICE:
-        return value == state->cpu_device;
     case PARAMETER_INTS:
     case PARAMETER_SIZES:
     case PARAMETER_KIND_COUNT:
@@ -400,13 +399,6 @@ run_route(const module_state *state, const call_form *form, PyObject *route, PyO
     return finished;
 }
 
-/* Whether a device is given as a string that names the cpu. */
-static int
-is_cpu(PyObject *value)
-{
-    return PyUnicode_CheckExact(value) && PyUnicode_CompareWithASCIIString(value, "cpu") == 0;
-}
-
 PyObject *
 call_by_form(const module_state *state, call_form *form, PyObject *const *args, Py_ssize_t given,
              PyObject *names)
@@ -444,9 +436,6 @@ call_by_form(const module_state *state, call_form *form, PyObject *const *args, 
             if (values[i] == NULL) {
                 goto done;
             }
-        }
-        else if (each->kind == PARAMETER_DEVICE && is_cpu(values[i])) {
-            values[i] = state->cpu_device;
         }
         else if (!fits(state, each, values[i], &key)) {
             PyObject *number = number_of(state, each, values[i]);

@@ -180,7 +180,7 @@ COMPUTE_OF(of_size, is_normal)
 COMPUTE_OF(of_array, is_normal)
 {
     PyObject *dtype = is_given(arguments[1]) ? arguments[1] : arguments[0];
-    return plain_array(arguments[0]) == NULL
+    return plain_array(arguments[0]) == NULL || is_given(arguments[2])
                ? NULL
                : draw_standard(arguments, is_normal, arguments[0], dtype);
 }
@@ -338,9 +338,9 @@ const kernel_row drawing_rows[] = {
     ROW("normal.float_float", normal_of_size, 0, "mean", "std", "size", "generator", "dtype"),
     ROW("normal_", into_array, 1, "self", "mean", "std", "generator"),
     ROW("rand", of_size, 0, "size", "dtype"),
-    ROW("rand_like", of_array, 0, "self", "dtype"),
+    ROW("rand_like", of_array, 0, "self", "dtype", "memory_format"),
     ROW("randn", of_size, 1, "size", "dtype"),
-    ROW("randn_like", of_array, 1, "self", "dtype"),
+    ROW("randn_like", of_array, 1, "self", "dtype", "memory_format"),
     ROW("random_", integers_into, 0, "self", "generator"),
     ROW("random_.from", integers_from, 0, "self", "from", "to", "generator"),
     ROW("random_.to", integers_to, 0, "self", "to", "generator"),
