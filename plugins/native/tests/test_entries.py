@@ -13,6 +13,7 @@ import os
 import pickle
 import pydoc
 import random
+import subprocess
 import sys
 import tracemalloc
 import weakref
@@ -33,7 +34,7 @@ from dovetail.overrides import TorchFunctionMode  # noqa: E402
 from dovetail_aten import functions  # noqa: E402
 from dovetail_aten.calling.compiled_entries import described, operator_behind  # noqa: E402
 from dovetail_dispatcher import OpOverloadPacket, compiled_code  # noqa: E402
-from dovetail_dispatcher.calls import form_of  # noqa: E402
+from dovetail_dispatcher.calls import EntryForm, form_of  # noqa: E402
 from dovetail_dispatcher.table import registry  # noqa: E402
 
 from .entry_calls import ENTRIES, UNDEFINED, drawn_arguments, outcome, without_addresses  # noqa: E402
@@ -561,3 +562,35 @@ def test_a_number_that_has_a_gradient_is_warned_of():
                 float(x)
     finally:
         dovetail.set_warn_always(False)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("number", [2, 0.5, True, 1j])
+def test_first_call_takes_or_refuses_a_number_as_the_text_does(number: complex) -> None:
+    seen = 0
+    for name, entry in ENTRIES.items():
+        form = described(entry.text)
+        kinds = [p.kind for p in form.parameters] if isinstance(form, EntryForm) else []
+        if "TENSOR_OR_NUMBER" not in kinds:
+            continue
+        outcomes = []
+        for call in (entry, entry.text):
+            form.routes.clear()
+            outcomes.append(outcome(call, [dovetail.tensor([1.0, 2.0]), number], {}))
+        assert outcomes[0] == outcomes[1], name
+        seen += 1
+    assert seen > 40
+
+
+def test_first_call_with_a_number_does_not_compile_the_text() -> None:
+    program = (
+        "import dovetail\n"
+        "x = dovetail.ones(2)\n"
+        "assert ((x + 1) * 2.5).tolist() == [5.0, 5.0]\n"
+        "text = dovetail.mul.text\n"
+        "print(text.__code__.co_filename.startswith('<dovetail'))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "False\n", done.stderr

@@ -16,8 +16,10 @@ from dovetail_kernel.signature import SCALAR_BITS
 
 from ..schema import Argument, FunctionSchema, default_of
 from ..schema.function_schema import OPTIONAL_TENSOR_LIST, TENSOR, TENSOR_LIST
+from ..sockets import BASE_OPERATORS
 from ..table.operator import Operator
-from .entry_support import COMMON, MISSING
+from .entry_support import COMMON, MISSING, NumberArgument, takes_numbers
+from .promotion.scalar_arguments import number_arguments
 from .routes import route_of
 from .templates.arguments import CLASSES, INT_LISTS, default_text, parameter
 from .templates.entry import numbers_allowed
@@ -155,15 +157,28 @@ def _new_route(
     op: Operator, routes: dict[int, Callable[..., Any]], key: int
 ) -> Callable[..., Any] | None:
     """Return the route of a call that fits the form of `op`, made when `routes` were its; None for
-    a call that is refused, with a number in the place of a tensor, which not every operator takes,
-    and where the operator has another definition since.
+    a call that is refused, as a number may be in the place of a tensor, and where the operator has
+    another definition since.
     """
-    if key & _NUMBERS or op.routes is not routes:
+    if op.routes is not routes or (key & _NUMBERS and not _serves_numbers(op)):
         return None
     try:
         return route_of(op, key)
     except Exception:
         return None
+
+
+def _serves_numbers(op: Operator) -> bool:
+    """Return whether an operator takes the numbers that its form does: one may stand for the second
+    of two tensors, or those of its other arguments count in the key.
+    """
+    if not takes_numbers(op):
+        return True
+    _, second = op.promote
+    beside = (NumberArgument(),)  # a tensor, as all of its class
+    return op.namespace == BASE_OPERATORS.plug.namespace and second in number_arguments(
+        op, beside, {}
+    )
 
 
 _NUMBERS: Final = reduce(or_, SCALAR_BITS.values())
