@@ -4,8 +4,9 @@ provides.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
+from dovetail_kernel.named_tuple import NamedTuple
 from dovetail_kernel.sockets import SharedSocket, Socket
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ import builtins
 from collections.abc import Callable, Collection
 from functools import partial, reduce
 from operator import or_
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from dovetail_kernel.named_tuple import NamedTuple
 from dovetail_kernel.signature import SCALAR_BITS
 
 from ..schema import Argument, FunctionSchema, default_of

@@ -27,7 +27,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+
+from dovetail_kernel.named_tuple import NamedTuple
 
 from ..record import Record, shown
 from ..schema import Argument

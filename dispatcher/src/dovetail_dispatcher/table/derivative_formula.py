@@ -5,7 +5,9 @@ out by it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+from dovetail_kernel.named_tuple import NamedTuple
 
 SavedKind: TypeAlias = Literal["input", "result", "list", "value"]
 

@@ -5,7 +5,8 @@ between each other's first and last element, and share none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from ..named_tuple import NamedTuple
 
 _MAX_STEPS = 10_000
 """After how many steps the search is given up."""

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from threading import Lock
 from types import TracebackType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ..fork_locks import renewed_after_fork
+from ..named_tuple import NamedTuple
 from ..signature import NO_GRAD
 from ..types.bits import allocate_bit
 from .dispatch_key import DispatchKey

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import pluggy
+
+from ..named_tuple import NamedTuple
 
 PROJECT = "dovetail"
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from dovetail_kernel import float32
+from dovetail_kernel.named_tuple import NamedTuple
 
 from ..typing import Array, Namespace
 from .capabilities import Capabilities

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import platform
-from typing import Final, NamedTuple
+from typing import Final
+
+from dovetail_kernel.named_tuple import NamedTuple
 
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from dovetail_aten.kernel_support import check_size
 from dovetail_dispatcher.sockets import COMPILED_OPERATOR
+from dovetail_kernel.named_tuple import NamedTuple
 
 from ..functions.fused import multiply_add
 

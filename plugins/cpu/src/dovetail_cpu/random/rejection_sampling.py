@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 from math import ceil, cos, exp, floor, inf, isnan, lgamma, log, log1p, pi, sin, sqrt
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from dovetail_dispatcher.sockets import COMPILED_OPERATOR
+from dovetail_kernel.named_tuple import NamedTuple
 
 from . import plain_draws
 

@@ -6,7 +6,8 @@ Convolutions, pooling and their gradients are all made of them; the meta device 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from dovetail_kernel.named_tuple import NamedTuple
 
 
 class Window(NamedTuple):

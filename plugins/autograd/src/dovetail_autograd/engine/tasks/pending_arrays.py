@@ -5,7 +5,9 @@ ready, nodes that are not, and how many gradients these still get.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from dovetail_kernel.named_tuple import NamedTuple
 
 from ...graph.node import EdgeTuple, Node
 from .array_backend_of_task import ArraySide, as_tensors

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from dovetail_kernel import dtype as DType
+from dovetail_kernel.named_tuple import NamedTuple
 
 from ....kernel_support.geometry.window_geometry import Window, per_dimension, positions
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from dovetail_kernel.named_tuple import NamedTuple
 
 from ....kernel_support.geometry.window_geometry import Window, positions
 

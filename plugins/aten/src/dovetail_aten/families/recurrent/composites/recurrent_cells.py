@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import float32, float64
+from dovetail_kernel.named_tuple import NamedTuple
 
 from ....typing import Tensor, TensorLike
 
