@@ -9,6 +9,7 @@ import itertools
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -377,3 +378,28 @@ def test_an_interrupt_while_a_run_begins_comes_out_and_nothing_else_is_asked(nam
     with pytest.raises(KeyboardInterrupt, match=name):
         core.run_backward(Task(), node, (), ())
     assert asked[-1] == name
+
+
+@pytest.mark.parametrize(
+    "leaf",
+    [
+        "dovetail.ones(2, requires_grad=True)",
+        "dovetail.ones(2).requires_grad_()",
+        "dovetail.nn.Parameter(dovetail.ones(2))",
+    ],
+)
+def test_the_engine_is_imported_when_a_tensor_may_first_require_grad(leaf: str) -> None:
+    program = (
+        "import sys, dovetail\n"
+        "def is_there(): return 'dovetail_native.engine_loop' in sys.modules\n"
+        "x = dovetail.ones(2)\n"
+        "seen = [(x + x).exp().sum().item() > 0 and is_there()]\n"
+        f"x = {leaf}\n"
+        "seen.append(is_there())\n"
+        "(x * x).sum().backward()\n"
+        "print(seen, x.grad.tolist())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "[False, True] [2.0, 2.0]\n", done.stderr

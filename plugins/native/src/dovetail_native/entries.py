@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ def compiled_entry(
         described = describe(text)
         if isinstance(described, str):
             return ACCESSORS[described]
+        if isinstance(described, list) and described[0] == "leaf of subclass":
+            _expect_gradients()
         return _source_of(described) if isinstance(described, tuple) else described
 
     return Entry(function, source, document)
@@ -48,10 +51,22 @@ def compiled_accessor(name: str, function: Callable[..., Any]) -> Callable[..., 
         from .classes import tell_classes
 
         tell_classes()
-        needs_autograd = name in ("requires_grad_", "set_requires_grad", "grad")
+        makes_leaf = name in ("requires_grad_", "set_requires_grad")
+        if makes_leaf:
+            _expect_gradients()
+        needs_autograd = makes_leaf or name == "grad"
         return ACCESSORS[name] if AUTOGRAD.is_filled or not needs_autograd else None
 
     return Entry(function, number)
+
+
+def _expect_gradients() -> None:
+    """Import what lowers recording and what goes backward, when the first tensor may require grad:
+    later it would be part of the time of the first step.
+    """
+    if AUTOGRAD.is_filled:
+        import_module("dovetail_native.autograd_steps")
+        import_module("dovetail_native.engine_loop")
 
 
 def _source_of(form: EntryForm) -> EntrySource:
