@@ -15,11 +15,9 @@ from os import PathLike
 from types import ModuleType
 from typing import Any, Final
 
-from dovetail_aten import Tensor
-from dovetail_kernel import Layout, MemoryFormat, Size, dtype
+from dovetail_kernel import Layout, MemoryFormat, Size, dtype, rename_places
 
 from .names.missing import absent_module, names_of
-from .nn.parameter import Parameter
 from .torch_version import TorchVersion
 
 TORCH_VERSION: Final = "2.13.0"
@@ -28,6 +26,8 @@ TORCH_VERSION: Final = "2.13.0"
 _HERE: Final = "dovetail"
 _ROOTS: Final = {"torch": _HERE, "functorch": f"{_HERE}.functorch"}
 """What stands for each package of PyTorch's distribution."""
+_BY_FILE: Final = (f"{_HERE}.nn.modules", f"{_HERE}.nn.parameter")
+"""Where classes name the file of their topic, which PyTorch has, too."""
 
 
 class _TorchDistribution(Distribution):
@@ -172,24 +172,21 @@ def standing_in() -> Iterator[MetaPathFinder]:
 
 @contextmanager
 def _named_as_in_torch() -> Iterator[None]:
-    """Let the classes of tensors name PyTorch's modules: by these, libraries that take arrays of
-    any library (opt_einsum, einx, autoray) choose what to call. Let the texts of dtypes, layouts
-    and sizes begin as PyTorch's, too: programs cut ``torch.`` off ``str(x.dtype)``.
+    """Let classes name PyTorch's modules, as programs ask (``m.__module__.startswith("torch.nn")``)
+    and pickles; by those of tensors, libraries that take arrays of any library (opt_einsum, einx,
+    autoray) choose what to call. Let the texts of dtypes, layouts and sizes begin as PyTorch's,
+    too: programs cut ``torch.`` off ``str(x.dtype)``.
     """
-    places = {Tensor: "torch", Parameter: "torch.nn.parameter"}
-    before = {kind: kind.__module__ for kind in places}
     texts = (dtype, Layout, MemoryFormat, Size)
     try:
-        for kind, name in places.items():
-            kind.__module__ = name
+        rename_places("torch", _BY_FILE)
         for each in texts:
             each._package = "torch"
         yield
     finally:
-        for kind, name in before.items():
-            kind.__module__ = name
+        rename_places()
         for each in texts:
-            each._package = "dovetail"
+            each._package = _HERE
 
 
 def _take_torch_modules() -> dict[str, ModuleType]:

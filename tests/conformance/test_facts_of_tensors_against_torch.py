@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from devices import cpu_only_where
 from same_programs import Programs, assert_same
+
+
+def detached_in_inference(lib: Any, *tensors: Any) -> list[Any]:
+    with lib.inference_mode():
+        return [(each.detach_() is each, each.requires_grad, each.is_leaf) for each in tensors]
+
 
 CALLS = {
     "is_same_size": lambda lib, x: lib.is_same_size(x, lib.zeros(2, 3)),
@@ -20,6 +28,7 @@ CALLS = {
     "is_signed of a number": lambda lib, x: lib.is_signed(2),
     "detach_": lambda lib, x: lib.detach_(x * 2).requires_grad,
     "detach_ of a view": lambda lib, x: lib.detach_((x * 2)[0]),
+    "detach_ in inference mode": lambda lib, x: detached_in_inference(lib, x, x * 2, x[0]),
     "numel of a number": lambda lib, x: lib.numel(2),
     "is_inference of a number": lambda lib, x: lib.is_inference(2),
     "get_device of a number": lambda lib, x: lib.get_device(2),

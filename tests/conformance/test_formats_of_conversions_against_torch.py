@@ -78,6 +78,7 @@ COPIES: dict[str, Any] = {
     "half": lambda lib, x: x.half(),
     "to, copied": lambda lib, x: x.to(x.dtype, copy=True),
     "of complex numbers": lambda lib, x: x.to(lib.complex64).to(lib.complex128),
+    "logsigmoid": lambda lib, x: lib.nn.functional.logsigmoid(x) <= 0,
     "dropout": lambda lib, x: lib.dropout(x.clone(), 0.5, True),
 }
 
@@ -112,7 +113,9 @@ def test_copies_of_any_memory_are_laid_out_as_pytorchs(name: str) -> None:
             assert made[1].tolist() == made[0].tolist(), seed
 
 
-@pytest.mark.parametrize("name", ["clone", "empty_like", "double", "rand_like", "dropout"])
+@pytest.mark.parametrize(
+    "name", ["clone", "empty_like", "double", "rand_like", "logsigmoid", "dropout"]
+)
 def test_meta_tensors_have_the_strides_of_copies(name: str) -> None:
     for seed in range(200):
         x = any_memory(dovetail, random.Random(seed), "cpu")

@@ -275,15 +275,15 @@ class Lives(RuleBasedStateMachine):
         def step(s: Side) -> Any:
             x, y = s.tensors[which % len(s.tensors)], s.tensors[other % len(s.tensors)]
             inside = s.lib.is_inference_mode_enabled()
-            # PyTorch writes to an inference tensor before it refuses to, its detach_ does nothing
-            # in inference mode, and what requires grad there is recorded by some calls.
+            # PyTorch writes to an inference tensor before it refuses to, and what requires grad in
+            # inference mode is recorded by some calls.
             # With the data of another tensor, views and bases part, and views are made anew
             # out of bounds, or refused here.
             parted = x._is_view() or any([each._base is x for each in s.tensors])
             parted = parted or inside or x.is_inference() or y.is_inference()
             if not (
                 (x.is_inference() and not inside)
-                or (inside and name in ("detach_", "requires_grad_"))
+                or (inside and name == "requires_grad_")
                 or (parted and name == "data of another")
             ):
                 WRITES[name](x, y if apart(x, y) else y.clone(), number)

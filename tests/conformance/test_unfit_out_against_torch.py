@@ -313,6 +313,17 @@ def test_shared_memory_is_refused_where_pytorch_refuses_it(name: str) -> None:
         assert np.allclose(first.numpy(), (theirs[0] if isinstance(theirs, tuple) else theirs))
 
 
+@pytest.mark.parametrize(
+    "name", ["cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack"]
+)
+def test_joined_tensors_of_another_dtype_are_a_type_error(name: str) -> None:
+    for lib in (torch, dovetail):
+        out = lib.zeros(0, dtype=lib.int64)
+        with pytest.raises(TypeError, match="can't be cast to the desired output type Long"):
+            getattr(lib, name)([lib.ones(2, 2), lib.ones(2, 2)], out=out)
+    assert out.shape == (0,)  # PyTorch's `stack` grows it first
+
+
 EXACT_CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "aminmax": lambda lib, x: lib.aminmax(x, dim=0, out=_wide(lib, 2)),
     "gather": lambda lib, x: lib.gather(x, 0, _places(lib, 3), out=_wide(lib)),

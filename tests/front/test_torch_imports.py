@@ -305,6 +305,38 @@ def test_classes_of_tensors_name_the_modules_of_torch_inside() -> None:
     assert (dovetail.Tensor.__module__, dovetail.nn.Parameter.__module__) == before
 
 
+def test_classes_name_the_modules_of_torch_inside() -> None:
+    module = dovetail.nn.Conv2d(1, 1, 1)
+    with dovetail.as_torch() as torch:
+        from torch.nn.utils.rnn import PackedSequence
+
+        assert module.__module__ == "torch.nn.modules.conv"
+        assert type(torch.nn.ReLU()).__module__ == "torch.nn.modules.activation"
+        assert str(torch.nn.Sequential) == "<class 'torch.nn.modules.container.Sequential'>"
+        assert torch.optim.SGD.__module__.startswith("torch.optim")
+        assert PackedSequence.__module__ == "torch.nn.utils.rnn"
+        assert torch.distributions.Normal.__module__.startswith("torch.distributions")
+        loaded = pickle.loads(pickle.dumps(module))
+        assert loaded.weight.tolist() == module.weight.tolist()
+        assert b"torch.nn.modules.conv" in pickle.dumps(module)
+        assert torch.fx.symbolic_trace(torch.nn.Sequential(module)).graph.find_nodes(
+            op="call_module", target="0"
+        )
+        normal = torch.distributions.Normal(torch.zeros(1), 1).expand([3])
+        assert type(normal) is torch.distributions.Normal
+    assert module.__module__ == "dovetail.nn"
+    assert pickle.loads(pickle.dumps(module)).weight.tolist() == module.weight.tolist()
+
+
+def test_types_of_tensors_and_storages_are_named_as_in_torch_inside() -> None:
+    x = dovetail.ones(2, device="cpu")
+    storage = x.untyped_storage()
+    assert (x.type(), storage.type()) == ("dovetail.FloatTensor", "dovetail.storage.UntypedStorage")
+    with dovetail.as_torch():
+        assert (x.type(), storage.type()) == ("torch.FloatTensor", "torch.storage.UntypedStorage")
+        assert x.type(x.type()).tolist() == [1, 1]
+
+
 def test_the_module_that_stands_for_torch_has_a_file() -> None:
     with dovetail.as_torch() as torch:
         assert torch.__file__ == dovetail.__file__

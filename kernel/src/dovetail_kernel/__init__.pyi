@@ -69,6 +69,7 @@ from .public_places import defining_module as defining_module
 from .public_places import publish as publish
 from .public_places import publish_loaded as publish_loaded
 from .public_places import publish_name as publish_name
+from .public_places import rename_places as rename_places
 from .short_tracebacks import set_full_tracebacks as set_full_tracebacks
 from .sockets import AutogradInterface as AutogradInterface
 from .stubs import attach_stub as attach_stub

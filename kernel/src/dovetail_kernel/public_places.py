@@ -5,15 +5,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import Any, Final, ForwardRef
 
-__all__ = ["defining_module", "publish", "publish_loaded", "publish_name"]
+__all__ = ["defining_module", "publish", "publish_loaded", "publish_name", "rename_places"]
 
 _OURS: Final = "dovetail"
-_classes: Final[dict[type, str]] = {}
-"""Published classes, and the modules that define them."""
+_classes: Final[dict[type, tuple[str, str]]] = {}
+"""Published classes, their places, and the modules that define them."""
+_shown: tuple[str, Sequence[str]] = _OURS, ()
+"""What `rename_places` was given last."""
 _lazy: Final[dict[str, Mapping[str, str]]] = {}
 """Names of modules that are imported when first asked for, and the modules that have them."""
 _awaited: Final[dict[str, list[tuple[str, str]]]] = {}
@@ -85,13 +87,16 @@ def publish_name(module: str, name: str, value: Any, called: str = "") -> None:
     called `name` (or `called`, and from now on `name`) and has no better place.
     """
     if value.__class__ is FunctionType:
-        defined = value.__globals__["__name__"]
+        before, defined = value.__module__, value.__globals__["__name__"]
     elif isinstance(value, type):
-        defined = _classes.get(value) or value.__module__
+        before, defined = _classes.get(value) or (value.__module__, value.__module__)
     else:
         return
-    before = value.__module__
-    if before == module or value.__qualname__ not in (name, called):
+    if value.__qualname__ not in (name, called):
+        return
+    if before == module:
+        if value not in _classes and value.__class__ is not FunctionType:
+            _name_place(value, before, defined)
         return
     if before.__class__ is not str or not before.startswith(_OURS):
         return
@@ -105,10 +110,36 @@ def publish_name(module: str, name: str, value: Any, called: str = "") -> None:
         if called:
             value.__qualname__ = name
         return
-    if value not in _classes:
-        _keep_what_reads_the_module(value, defined)
-        _classes[value] = defined
-    type.__setattr__(value, "__module__", place)
+    _name_place(value, place, defined)
+
+
+def _name_place(cls: type, place: str, defined: str) -> None:
+    _classes[cls] = place, defined
+    root, by_file = _shown
+    for package in by_file:
+        if f"{defined}.".startswith(f"{package}."):
+            place = ".".join(defined.split(".")[: package.count(".") + 2])
+    shown = root + place.removeprefix(_OURS) if f"{place}.".startswith(f"{_OURS}.") else place
+    if shown != cls.__module__:
+        _keep_what_reads_the_module(cls, defined)
+        type.__setattr__(cls, "__module__", shown)
+
+
+def rename_places(root: str = _OURS, by_file: Sequence[str] = ()) -> None:
+    """Let published classes name their places under another package, also those that are published
+    later. Without arguments, they name their places again.
+
+    Parameters
+    ----------
+    root
+        What stands for ``dovetail``.
+    by_file
+        Packages whose classes name the module or package within that defines them.
+    """
+    global _shown
+    _shown = root, by_file
+    for cls, (place, defined) in list(_classes.items()):
+        _name_place(cls, place, defined)
 
 
 def defining_module(value: object) -> str:
@@ -118,7 +149,7 @@ def defining_module(value: object) -> str:
     if value.__class__ is FunctionType:
         return value.__globals__.get("__name__") or ""  # code may be run in any namespace
     if isinstance(value, type) and value in _classes:
-        return _classes[value]
+        return _classes[value][1]
     return getattr(value, "__module__", None) or ""
 
 

@@ -185,7 +185,10 @@ COMPUTE(prelu_backward)
 
 COMPUTE(log_sigmoid)
 {
-    return of_both(arguments, ELEMENTWISE_log_sigmoid, 1, ELEMENTWISE_power_of_size, 1);
+    PyArrayObject *x = plain_array(arguments[0]);
+    return x != NULL && PyArray_IS_C_CONTIGUOUS(x) /* as the results are of any memory */
+               ? of_both(arguments, ELEMENTWISE_log_sigmoid, 1, ELEMENTWISE_power_of_size, 1)
+               : NULL;
 }
 
 /* Numbers in place of NaN and infinities: by default 0 and the ends of the dtype. */

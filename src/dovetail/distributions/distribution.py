@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import Size, warn_user, without_wrappers
+from dovetail_kernel import Size, defining_module, warn_user, without_wrappers
 
 from . import constraints
 from .utils import broadcast_all, holds_everywhere, lazy_property
@@ -125,7 +125,7 @@ class Distribution:
 
     def expand(self, batch_shape: Sequence[int], _instance: object = None) -> Any:
         """Return the distribution with its parameters expanded to another batch shape."""
-        known = [cls for cls in type(self).__mro__ if cls.__module__.startswith(__package__)]
+        known = [cls for cls in type(self).__mro__ if defining_module(cls).startswith(__package__)]
         new = self._get_checked_instance(known[0], _instance)
         for name, constraint in self.arg_constraints.items():
             if name in self.__dict__:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from dovetail_aten import Tensor
 from dovetail_aten.autocast import is_autocast_enabled
 from dovetail_autograd import is_grad_enabled, is_inference_mode_enabled
-from dovetail_kernel import warn_user
+from dovetail_kernel import defining_module, warn_user
 
 from ..functions.condition_checks import _assert
 from ..nn import Module, Parameter, Sequential
@@ -89,7 +89,7 @@ class Tracer(TracerBase):
         """Return whether a module is recorded as a single call: True for the library's modules
         except `Sequential`.
         """
-        return m.__module__.startswith("dovetail.nn") and not isinstance(m, Sequential)
+        return defining_module(type(m)).startswith("dovetail.nn") and not isinstance(m, Sequential)
 
     def call_module(
         self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -18,9 +18,10 @@ _NAMES: Final = {
     ),
     "_ops": "HigherOrderOperator",
     "_dynamo.exc": "TensorifyScalarRestartAnalysis TorchDynamoException",
-    "ao.quantization": "DeQuantStub QuantStub",
+    "ao.quantization": "DeQuantStub FakeQuantizeBase ObserverBase QuantStub",
     "distributed._composable.fsdp": "FSDPModule fully_shard",
     "distributed.tensor": "Partial Replicate Shard distribute_tensor",
+    "jit": "_get_trace_graph",
     "onnx": "ONNXProgram export",
     "onnx.symbolic_opset11": "",
 }

@@ -49,9 +49,9 @@ class Operator:
     refuses
         Kinds of dtypes that no kernel of it computes in: ``"bool"``, ``"int"``, ``"float"``,
         ``"complex"``; ``"wide_unsigned"``: uint16, uint32 and uint64; or ``"any_bool"``, if not
-        even one of its operands may be bool. Of an out variant also the tensors that it does not
-        write: ``"shared_out"``, which shares memory with an operand, ``"partial_out"``, which
-        shares a part, ``"other_out"``, of another dtype than the result.
+        even one of its operands may be bool. Of an out variant also what it does not write:
+        ``"shared_out"``, which shares memory with an operand, ``"partial_out"``, a part of it,
+        ``"other_out"``, of another dtype than the result; ``"typed_out"``: by a TypeError.
     half
         What is not rounded to half precision before its result: nothing, ``""``; ``"number"``: a
         number, or an operand of another dtype; ``"single"``: all, so that it computes in float32.

@@ -174,7 +174,8 @@ def _fitted(
             f"{out.dtype.scalar_name.lower()} instead. Give out= a tensor of dtype {computed_in}."
         )
     if "any_out" not in refuses:
-        check_writable_as(computed_in, out.dtype)
+        error = TypeError if "typed_out" in refuses else RuntimeError
+        check_writable_as(computed_in, out.dtype, error)
     # Most tensors share no memory, which costs least to see.
     has_storage = out._storage is not None
     if any([has_storage or read is out or read.__class__ in (list, tuple) for read in reads]):

@@ -53,7 +53,7 @@ from .array_calls import (
 )
 
 _OF_MEMORY = ("shared_out", "partial_out")
-_REFUSED_OUTS = (*_OF_MEMORY, "other_out", "any_out")
+_REFUSED_OUTS = (*_OF_MEMORY, "other_out", "any_out", "typed_out")
 """Words of `Operator.refuses` that are no dtypes; the first ones ask what `out` shares."""
 
 _ARRAY, _RETURNED, _RESULT = Value("array"), Value("returned"), Value("result")

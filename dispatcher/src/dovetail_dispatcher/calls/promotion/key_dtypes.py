@@ -22,16 +22,14 @@ def static_dtype(key: int) -> dtype | None:
     return result_dtype([own], [], [category])
 
 
-def check_writable_as(result: dtype, destination: dtype) -> None:
-    """Refuse to write a result of a higher category into a tensor of a lower one.
-
-    Raises
-    ------
-    RuntimeError
-        For instance for a float result and an int destination.
+def check_writable_as(
+    result: dtype, destination: dtype, error: type[Exception] = RuntimeError
+) -> None:
+    """Refuse to write a result of a higher category into a tensor of a lower one: raise `error` for
+    a float result and an int destination.
     """
     if result.category > destination.category:
-        raise RuntimeError(
+        raise error(
             f"result type {result.scalar_name} can't be cast to the desired output type "
             f"{destination.scalar_name}. "
             f"Convert the destination first (x.to({result})), or use the out-of-place operator."

@@ -38,6 +38,7 @@ class OutOfComposite(Kernel):
 
 def _writes_results(op: Operator) -> Callable[..., Any]:
     """Return the function that calls the functional operator of `op` and writes what it returns."""
+    refuses = tuple([word for word in op.refuses if word == "typed_out"])
 
     def write(*args: Any, **kwargs: Any) -> Any:
         functional = op.variant_of
@@ -50,7 +51,7 @@ def _writes_results(op: Operator) -> Callable[..., Any]:
             _check_count(op, outs, results)
         elif single:
             results = (results,)
-        write_outs(len(outs), (), *outs, *[each.array for each in results])
+        write_outs(len(outs), refuses, *outs, *[each.array for each in results])
         for out in outs:
             bump_version(out)
         if op.schema.returns:

@@ -92,7 +92,7 @@ def _in_c_order(
 
 RESULT_ORDERS: Final[Mapping[str, OrderRule]] = {
     **dict.fromkeys(("sort", "sort.stable", "flip"), _of_operand),
-    **dict.fromkeys(("renorm", "mvlgamma", "lu_unpack"), _in_c_order),
+    **dict.fromkeys(("renorm", "mvlgamma", "lu_unpack", "log_sigmoid_forward"), _in_c_order),
     **dict.fromkeys(
         ("normal.Tensor_float", "normal.float_Tensor", "normal.Tensor_Tensor"), _in_c_order
     ),

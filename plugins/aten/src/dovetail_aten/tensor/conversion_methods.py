@@ -149,7 +149,7 @@ class TensorConversions(TensorNamespace):
         """
         if dtype is None:
             place = "" if self.is_cpu else f"{self._device_backend.name}."
-            return f"dovetail.{place}{self.dtype.scalar_name}Tensor"
+            return f"{self.dtype._package}.{place}{self.dtype.scalar_name}Tensor"
         if isinstance(dtype, str):
             place = "cuda" if ".cuda." in dtype else "cpu"
             return self.to(place, _dtype_of_type(dtype), non_blocking=non_blocking)

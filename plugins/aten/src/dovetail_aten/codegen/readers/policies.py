@@ -48,6 +48,7 @@ OUTS = {
     "exact": "other_out",
     "cast": "",
     "any": "any_out",
+    "typed": "typed_out",
 }
 """What an entry says of ``out=``, and what of `Operator.refuses` follows."""
 KEYS = ("shape", "result", "batching", "autocast", "public")

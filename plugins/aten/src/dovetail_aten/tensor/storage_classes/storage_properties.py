@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from dovetail_kernel import DeviceLike
+from dovetail_kernel import dtype as DType
 
 from ...typing import Array
 
@@ -56,10 +57,10 @@ class StorageProperties:
             If the storage is of another class: a conversion copies elements, which `double()` and
             its kin do.
         """
-        own = f"dovetail.{self._class_name()}"
+        own = f"{DType._package}.{self._class_name()}"
         if dtype is None:
             return own
-        wanted = dtype if isinstance(dtype, str) else f"dovetail.{dtype.__name__}"
+        wanted = dtype if isinstance(dtype, str) else f"{DType._package}.{dtype.__name__}"
         if wanted.rpartition(".")[2] != own.rpartition(".")[2]:
             raise RuntimeError(
                 f"a storage of type {own} cannot become one of type {wanted}. Convert it by "

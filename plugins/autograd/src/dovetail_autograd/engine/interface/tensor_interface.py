@@ -273,20 +273,15 @@ class TensorInterface(HookInterface):
         take_history(tensor, view)
 
     def detach_(self, tensor: TensorBase) -> TensorBase:
-        """Detach `tensor` from its graph, in place.
-
-        Raises
-        ------
-        RuntimeError
-            For a view; in inference mode, which lets one pass that has nothing to be detached from,
-            for one that requires grad.
+        """Detach `tensor` from its graph, in place; in inference mode leave it as it is, as PyTorch
+        does. Raises RuntimeError for a view.
         """
         now = dispatch_state()
         if now.transformed:
             refuse_captured("aten::detach_", tensor)
+        if now.inference:
+            return tensor
         if tensor._signature & VIEW:
-            if now.inference and not requires_grad(tensor):
-                return tensor
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         if tensor._grad_fn is not None:
             tensor._counter = DetachedCounter(share_version(tensor))
