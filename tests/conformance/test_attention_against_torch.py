@@ -141,6 +141,10 @@ OPTIONS = {
         "k_proj_weight": make(FEATURES, 5),
         "v_proj_weight": make(FEATURES, 6),
     },
+    "results of another size": lambda t, make: {
+        "out_proj_weight": make(3, FEATURES),
+        "out_proj_bias": make(3),
+    },
     "static keys": lambda t, make: {
         "static_k": make(BATCH * HEADS, 7, FEATURES // HEADS),
         "static_v": make(BATCH * HEADS, 7, FEATURES // HEADS),

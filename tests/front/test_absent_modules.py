@@ -18,7 +18,7 @@ from dovetail.names.refused_names import is_refused_module
     [
         ("distributed.fsdp", "dovetail.nn.parallel.DistributedDataParallel"),
         ("distributed.pipelining", "dovetail.nn.parallel.DistributedDataParallel"),
-        ("distributed.elastic", "mpiexec -n 2 python program.py"),
+        ("distributed.launcher", "mpiexec -n 2 python program.py"),
         ("distributed.run", "mpiexec -n 2 python program.py"),
         ("distributed.checkpoint", "dovetail.save"),
         ("export", "Save the state_dict"),

@@ -19,7 +19,9 @@ _NAMES: Final = {
     "_ops": "HigherOrderOperator",
     "_dynamo.exc": "TensorifyScalarRestartAnalysis TorchDynamoException",
     "ao.quantization": "DeQuantStub FakeQuantizeBase ObserverBase QuantStub",
+    "distributed.autograd": "DistAutogradContext backward context get_gradients",
     "distributed._composable.fsdp": "FSDPModule fully_shard",
+    "distributed.elastic.multiprocessing.errors": "record",
     "distributed.tensor": "Partial Replicate Shard distribute_tensor",
     "jit": "_get_trace_graph",
     "onnx": "ONNXProgram export",
@@ -47,6 +49,7 @@ _ELSEWHERE: Final = {
         "dovetail.jit:is_scripting dovetail.jit:unused"
     ),
     "_ops": "dovetail_dispatcher:OpOverload dovetail_dispatcher:OpOverloadPacket",
+    "distributed.autograd": "dovetail.distributed.rpc:is_available",
     "_tensor": "dovetail_aten:Tensor dovetail.overrides:has_torch_function",
 }
 """Names that are those of another module, behind that module."""

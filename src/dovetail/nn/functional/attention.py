@@ -176,7 +176,8 @@ def multi_head_attention_forward(
     else:
         found = _without_weights(query, key, value, mask, dropout_p, is_causal, sizes)
     found = found.transpose(0, 1).reshape(length * batch, embed_dim)
-    output = _nn.linear(found, out_proj_weight, out_proj_bias).view(length, batch, embed_dim)
+    output = _nn.linear(found, out_proj_weight, out_proj_bias)
+    output = output.view(length, batch, output.shape[1])
     if not is_batched:
         output = output.squeeze(1)
     if not need_weights:
