@@ -4,15 +4,15 @@
     python tools/mutations.py replay --seed 1 --minutes 2
 
 `find` needs coverage. It draws places that are not on record, runs the room's own tests that reach
-each, and adds to tests/mutations/ROOM.yaml which test noticed, or that none did. `replay` draws
-from what was noticed and fails if the test of a place passes now. A place whose code has changed
-since is skipped and counted. Both work on a copy of the room.
+each, and adds to tests/mutations/ROOM.yaml which test noticed, or that none did. The room `core` is
+the C of the native room: a change is compiled, left out if that fails, and tried with all tests.
+`replay` draws from what was noticed and fails if the test of a place passes now. A place whose code
+has changed since is skipped and counted. Both work on a copy of the room.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import contextlib
 import os
 import random
@@ -23,12 +23,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
+from changed_places import Place, places, places_in_c
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "tests" / "mutations"
@@ -37,130 +37,13 @@ ROOMS = {
     "dispatcher": ("dispatcher", "dovetail_dispatcher"),
     "autograd": ("plugins/autograd", "dovetail_autograd"),
     "native": ("plugins/native", "dovetail_native"),
+    "core": ("plugins/native", "dovetail_native"),
 }
-"""Folder and package of each room whose tests are tried; of native, the modules in Python."""
+"""Folder and package of each room whose tests are tried; of native, the modules in Python, and as
+core those in C."""
 
 SECONDS_OF_A_TEST = 120
 """What a change may make a test run before that counts as noticed."""
-
-COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-}
-ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.FloorDiv,
-    ast.BitOr: ast.BitAnd,
-    ast.BitAnd: ast.BitOr,
-}
-
-
-@dataclass(frozen=True)
-class Place:
-    """A piece of a function's text and what it is replaced with."""
-
-    file: str
-    """Relative to the folder of the package's parent."""
-    function: str
-    before: str
-    after: str
-    nth: int
-    """How many equal pieces with the same replacement the function has before this one."""
-    lines: tuple[int, int]
-    span: tuple[int, int]
-    """The piece's first character and the one behind its last, in the file."""
-
-    def record(self) -> dict[str, Any]:
-        """Return what identifies the place when its line has moved."""
-        names = ("file", "function", "before", "after", "nth")
-        return {name: getattr(self, name) for name in names}
-
-
-def replacements(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    """Yield the node to replace and its new text, for each change of `node` alone."""
-    match node:
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
-            changed: ast.AST = ast.Compare(left, [COMPARISONS[type(op)]()], [right])
-            yield node, f"({ast.unparse(changed)})"
-        case ast.BoolOp(op=op, values=values):
-            other = ast.Or() if isinstance(op, ast.And) else ast.And()
-            yield node, f"({ast.unparse(ast.BoolOp(other, values))})"
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield node, f"(bool({ast.unparse(operand)}))"
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
-            texts = (left, right)
-            if not any(isinstance(each, ast.JoinedStr) for each in texts):
-                yield node, f"({ast.unparse(ast.BinOp(left, ARITHMETIC[type(op)](), right))})"
-        case ast.Constant(value=bool() as value):
-            yield node, str(not value)
-        case ast.Constant(value=int() as number):
-            yield node, str(number + 1)
-        case ast.Return(value=ast.expr() as value) if not _is_none(value):
-            yield node, "return None"
-        case ast.Expr(value=ast.Call()):
-            yield node, "pass"
-        case ast.If(test=test) if not isinstance(test, (ast.Compare, ast.BoolOp, ast.UnaryOp)):
-            yield test, f"(not ({ast.unparse(test)}))"
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def places(path: Path, base: Path) -> list[Place]:
-    """Return every place of the functions of a module that can be changed."""
-    text = path.read_text(encoding="utf-8")
-    lines = text.splitlines(keepends=True)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
-    found: list[Place] = []
-    counts: dict[tuple[str, str, str], int] = {}
-
-    def visit(node: ast.AST, names: tuple[str, ...], inside: bool) -> None:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            names, inside = (*names, node.name), True
-            children: list[ast.AST] = list(node.body)  # neither annotations nor decorators
-        elif isinstance(node, ast.ClassDef):
-            names, children = (*names, node.name), list(node.body)
-        else:
-            children = list(ast.iter_child_nodes(node))
-        if isinstance(node, (ast.Raise, ast.JoinedStr, ast.AnnAssign, ast.Assert)):
-            return
-        if inside:
-            for target, after in replacements(node):
-                add(target, after, ".".join(names))
-        for child in children:
-            visit(child, names, inside)
-
-    def add(target: Any, after: str, function: str) -> None:
-        begin = starts[target.lineno - 1] + _characters(lines, target.lineno, target.col_offset)
-        end = starts[target.end_lineno - 1] + _characters(
-            lines, target.end_lineno, target.end_col_offset
-        )
-        before = text[begin:end]
-        key = (function, before, after)
-        nth = counts.get(key, 0)
-        counts[key] = nth + 1
-        span = (target.lineno, target.end_lineno)
-        name = path.relative_to(base).as_posix()
-        found.append(Place(name, function, before, after, nth, span, (begin, end)))
-
-    visit(ast.parse(text), (), inside=False)
-    return found
-
-
-def _characters(lines: list[str], line: int, utf8_offset: int) -> int:
-    return len(lines[line - 1].encode()[:utf8_offset].decode())
 
 
 class Copy:
@@ -189,25 +72,29 @@ class Copy:
             for each in places(path, self.source)
         ]
 
+    @contextlib.contextmanager
+    def changed(self, place: Place) -> Iterator[Path]:
+        """Change a place of the copy for a block, which gets the folder to import from."""
+        text = (self.source / place.file).read_text(encoding="utf-8")
+        begin, end = place.span
+        path = self.folder / place.file
+        path.write_text(text[:begin] + place.after + text[end:], encoding="utf-8")
+        try:
+            yield self.folder
+        finally:
+            shutil.copy2(self.source / place.file, path)
+
     def passes(self, place: Place | None, tests: list[str]) -> tuple[bool, str]:
         """Run tests with a place changed, or none; return whether they pass and which failed first.
 
         What takes longer than `SECONDS_OF_A_TEST` fails.
         """
-        path = self.folder / place.file if place else None
-        if place and path:
-            text = (self.source / place.file).read_text(encoding="utf-8")
-            begin, end = place.span
-            path.write_text(text[:begin] + place.after + text[end:], encoding="utf-8")
-        try:
-            environment = {**os.environ, **self.settings, "PYTHONPATH": str(self.folder)}
+        with self.changed(place) if place else contextlib.nullcontext(self.source) as folder:
+            environment = {**os.environ, **self.settings, "PYTHONPATH": str(folder)}
             environment["PYTHONDONTWRITEBYTECODE"] = "1"
             options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-rfE", "--tb=no"]
             command = [sys.executable, "-m", "pytest", *options, *tests]
             code, output = _run_group(command, environment)
-        finally:
-            if place and path:
-                shutil.copy2(self.source / place.file, path)
         for line in output.splitlines():
             if line.startswith(("FAILED ", "ERROR ")):
                 named = line.split(" ", 1)[1].split(" - ")[0]
@@ -215,11 +102,48 @@ class Copy:
         return code == 0, tests[0] if len(tests) == 1 else ""
 
 
+class CopyOfCore(Copy):
+    """A copy of the sources of the compiled core, which is compiled where a place is changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.room, self.settings = ROOMS["core"][0], settings("core")
+        self.tests = f"{self.room}/tests"
+        self.source, self.folder = ROOT / self.room, folder / "core"
+        self.compiled: Place | None = None
+        ignored = shutil.ignore_patterns("__pycache__", "tests", "*.so")
+        shutil.copytree(self.source, self.folder, ignore=ignored)
+
+    def all_places(self) -> list[Place]:
+        """Return the places of every C file."""
+        files = sorted(self.source.glob("*/*.c"))
+        return [each for path in files for each in places_in_c(path, self.source)]
+
+    @contextlib.contextmanager
+    def changed(self, place: Place) -> Iterator[Path]:
+        """Compile the core with a place changed, unless it was the last one. Raises
+        CalledProcessError if it does not compile.
+        """
+        target = self.folder.parent / "changed"
+        if self.compiled != place:
+            self.compiled = None
+            shutil.rmtree(target, ignore_errors=True)
+            with super().changed(place):
+                words = [sys.executable, self.folder / "hatch_build.py", target]
+                subprocess.run(words, check=True, capture_output=True)
+            self.compiled = place
+        yield target
+
+
+def copy_of(room: str, folder: Path) -> Copy:
+    """Return a copy of a room in a folder."""
+    return CopyOfCore(folder) if room == "core" else Copy(room, folder)
+
+
 def settings(room: str) -> dict[str, str]:
     """Return the variables under which a room's tests run: text in Python, since what is changed is
     that, but for the room that compiles.
     """
-    return {"DOVETAIL_NATIVE": "1" if room == "native" else "0"}
+    return {"DOVETAIL_NATIVE": "1" if room in ("native", "core") else "0"}
 
 
 def _run_group(command: list[str], environment: dict[str, str]) -> tuple[int, str]:
@@ -287,19 +211,28 @@ def find(room: str, count: int, seed: int) -> None:
     target = RECORDS / f"{room}.yaml"
     records = yaml.safe_load(target.read_text(encoding="utf-8")) if target.exists() else []
     known = {_identity(each) for each in records}
+    total = count
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        reached = tests_by_line(room, folder)  # of the room itself: the copy is made after
-        copy = Copy(room, folder)
+        # Of the room itself: the copy is made after.
+        reached = {} if room == "core" else tests_by_line(room, folder)
+        copy = copy_of(room, folder)
         new = [each for each in copy.all_places() if _identity(each.record()) not in known]
-        for place in random.Random(seed).sample(new, count):
-            record = {**place.record(), "noticed_by": noticed_by(copy, place, reached)}
+        random.Random(seed).shuffle(new)
+        for place in new:
+            if count == 0:
+                break
+            try:
+                record = {**place.record(), "noticed_by": noticed_by(copy, place, reached)}
+            except subprocess.CalledProcessError:
+                continue  # it does not compile
+            count -= 1
             records.append(record)
             print(f"{place.file}:{place.lines[0]} {place.before!r} -> {place.after!r}: ", end="")
             print(record["noticed_by"] or "not noticed", flush=True)
             noticed = sum(bool(each["noticed_by"]) for each in records)
             head = f"# {noticed} of {len(records)} noticed; the last by: python tools/mutations.py"
-            head += f" find {room} --count {count} --seed {seed}\n"
+            head += f" find {room} --count {total} --seed {seed}\n"
             target.write_text(head + yaml.safe_dump(records, sort_keys=False, width=100))
     print(head.strip("# \n"))
 
@@ -311,7 +244,8 @@ def _identity(record: dict[str, Any]) -> tuple[Any, ...]:
 def noticed_by(copy: Copy, place: Place, reached: dict[tuple[str, int], list[str]]) -> str | None:
     """Return a test that fails alone when the place is changed, and passes when it is not."""
     first, last = place.lines
-    lines = [reached.get((place.file, line), []) for line in range(first, last + 1)]
+    unknown = [] if reached else [copy.tests]
+    lines = [reached.get((place.file, line), unknown) for line in range(first, last + 1)]
     reaching = {test for each in lines for test in each}
     # By pieces: a change that many tests reach is mostly noticed by the first of them.
     pieces = batched(sorted(reaching - {copy.tests}), 40)
@@ -345,7 +279,7 @@ def replay(seed: int, minutes: float) -> None:
     until = time.monotonic() + 60 * minutes
     tried, gone, lost = 0, 0, []
     with tempfile.TemporaryDirectory() as name:
-        copies = {room: Copy(room, Path(name) / room) for room in ROOMS}
+        copies = {room: copy_of(room, Path(name) / room) for room in ROOMS}
         known = {
             room: {_identity(each.record()): each for each in copy.all_places()}
             for room, copy in copies.items()

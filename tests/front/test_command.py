@@ -589,6 +589,15 @@ def test_doctor_finds_a_misspelt_variable(monkeypatch: pytest.MonkeyPatch) -> No
     assert CliRunner().invoke(app, ["doctor"]).exit_code == 1
 
 
+def test_doctor_names_words_of_the_block_list_that_block_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DOVETAIL_BLOCK", "dovetail_mpi dovetail-nativ")
+    findings = doctor()
+    assert findings["DOVETAIL_BLOCK='dovetail-nativ'"]["remedy"] == "Did you mean dovetail-native?"
+    assert "DOVETAIL_BLOCK='dovetail_mpi'" not in findings
+
+
 def test_doctor_knows_every_variable_that_dovetail_reads() -> None:
     root = Path(dovetail.__file__).parents[2]
     files = [

@@ -446,7 +446,7 @@ def test_a_trace_without_hashes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"hashes=True"):
         dovetail.compare_runs(first=path, second=path)
     path.write_text("[]")
-    with pytest.raises(ValueError, match="no trace"):
+    with pytest.raises(ValueError, match="spans"):
         dovetail.compare_runs(first=path, second=path)
 
 

@@ -30,8 +30,8 @@ def load_compiled_code() -> None:
         return
     if os.environ.get(VARIABLE, "") not in ("", "0", "1"):
         raise ValueError(
-            f"{VARIABLE}={os.environ[VARIABLE]} is not understood. Set it to 0 to switch compiled "
-            "code off, to 1 to require it, or unset it."
+            f"{VARIABLE}={os.environ[VARIABLE]!r:.100} is not understood. Set it to 0 to switch "
+            "compiled code off, to 1 to require it, or unset it."
         )
     if not is_switched_off():
         _load()

@@ -30,8 +30,8 @@ def set_full_tracebacks(b: bool) -> None:
     ----------
     b
         True for all frames. The default is False, or True if the environment variable
-        ``DOVETAIL_FULL_TRACEBACKS`` is 1. Errors that Dovetail does not raise deliberately always
-        have all frames.
+        ``DOVETAIL_FULL_TRACEBACKS`` is set to anything but 0. Errors that Dovetail does not raise
+        deliberately always have all frames.
     """
     global _full
     _full = b

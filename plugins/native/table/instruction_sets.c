@@ -103,10 +103,14 @@ choose_instruction_set(PyObject *module)
         for (chosen = count - 1; chosen >= 0 && strcmp(sets[chosen].name, wanted); chosen--) {
         }
         if (chosen < 0) {
-            PyErr_Format(
-                PyExc_ImportError,
-                VARIABLE "=%s names no instruction set that this processor runs. It runs %R; "
-                "unset the variable to take the last of them.", wanted, names);
+            PyObject *name = PyUnicode_DecodeFSDefault(wanted);
+            if (name != NULL) {
+                PyErr_Format(
+                    PyExc_ImportError,
+                    VARIABLE "=%.100R names no instruction set that this processor runs. It runs "
+                    "%R; unset the variable to take the last of them.", name, names);
+                Py_DECREF(name);
+            }
         }
     }
     else if (count == 0) {

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -125,6 +126,13 @@ def _plugins() -> Iterator[Finding]:
             yield Finding(
                 subject, "note", "is kept out by DOVETAIL_BLOCK.", "Unset DOVETAIL_BLOCK to use it."
             )
+    names_of_all = {_spelt(name) for each in records for name in (each.name, each.distribution)}
+    for word in re.findall(r"[^,\s]+", os.environ.get("DOVETAIL_BLOCK", "")):
+        if _spelt(word) not in names_of_all:
+            near = get_close_matches(_spelt(word), names_of_all, n=1)
+            remedy = f"Did you mean {near[0]}?" if near else "`dovetail plugins` lists the names."
+            subject = f"DOVETAIL_BLOCK={word!r:.100}"
+            yield Finding(subject, "note", "names no installed plugin and blocks none.", remedy)
     names = sorted({record.name for record in records if record.group == "dovetail.libraries"})
     for name in names:
         try:
@@ -155,6 +163,10 @@ def _devices() -> Iterator[Finding]:
             )
 
 
+def _spelt(name: str) -> str:
+    return re.sub("[-_]+", "-", name).lower()
+
+
 def _compiled_code() -> Iterator[Finding]:
     subject = "compiled code"
     if compiled_code.is_in_force():
@@ -179,7 +191,7 @@ def _environment() -> Iterator[Finding]:
                 f"Did you mean {near[0]}?" if near else f"It reads {', '.join(VARIABLES)}.",
             )  # fmt: skip
         elif name in VARIABLES:
-            yield Finding(name, "note", f"is set to {os.environ[name]!r}.")
+            yield Finding(name, "note", f"is set to {os.environ[name]!r:.500}.")
     if sys.flags.optimize:
         yield Finding(
             "python -O",

@@ -13,7 +13,7 @@ from typing import Final
 import dovetail_aten as aten
 import dovetail_cpu
 from dovetail_dispatcher import compiled_code
-from dovetail_kernel import plugin_manager
+from dovetail_kernel import plugin_manager, printable
 
 from .installation_checks import (
     PROCESSOR_VARIABLES,
@@ -102,7 +102,7 @@ def _threads() -> Iterator[str]:
 def _environment() -> Iterator[str]:
     for name in sorted(os.environ):
         if name.startswith("DOVETAIL_") or name in (*THREAD_VARIABLES, *PROCESSOR_VARIABLES):
-            yield _row("environment", f"{name}={os.environ[name]}")
+            yield _row("environment", f"{name}={printable(os.environ[name])[:500]}")
 
 
 def _plugins() -> Iterator[str]:

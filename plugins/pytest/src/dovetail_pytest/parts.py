@@ -27,11 +27,11 @@ def part_in(text: str, option: str) -> tuple[int, int] | None:
     """
     if text == ALL:
         return None
-    found = re.fullmatch(r"([0-9]+)/([0-9]+)", text)
+    found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
     part, parts = map(int, found.groups()) if found else (0, 0)
     if not 1 <= part <= parts:
         raise pytest.UsageError(
-            f"{option} is {text!r}. Give a part of how many, from 1, such as 2/3, or '{ALL}'."
+            f"{option} is {text!r:.100}. Give a part of how many, from 1, such as 2/3, or '{ALL}'."
         )
     return part, parts
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from pathlib import Path
+from reprlib import repr as repr_of
+from types import NoneType
 from typing import Any, Final
 
 from dovetail_dispatcher import CallSpan, Observer, Span, Trace, parse_schema
-from dovetail_kernel import TensorBase
+from dovetail_kernel import TensorBase, printable
 
-from .values import OUT_OF_REACH, Fingerprint, Value, recorded_value
-
-REQUIRED: Final = "The trace has no values: record it with dovetail.tracing(hashes=True)."
+from .values import OUT_OF_REACH, SKETCHES, Fingerprint, Value, recorded_value
 
 
 @dataclass(slots=True, eq=False)
@@ -209,7 +210,8 @@ def _as_dicts(values: Iterable[Value]) -> list[dict[str, Any] | None]:
 
 
 def load_recording(path: str | Path) -> list[RecordedSpan]:
-    """Return the spans of a file that ``tracing(hashes=True).export_json`` wrote.
+    """Return the spans of a file that ``tracing(hashes=True).export_json`` wrote, with control
+    characters escaped.
 
     Raises
     ------
@@ -218,35 +220,82 @@ def load_recording(path: str | Path) -> list[RecordedSpan]:
     """
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
-        return [_loaded(span, str(path)) for span in data["spans"]]
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(
-            f"{path} is no trace that `export_json` wrote ({type(error).__name__}: {error}). "
-            "Record one with dovetail.tracing(hashes=True)."
-        ) from None
+        return [_loaded(span) for span in _items(data, "spans")]
+    except RecursionError:
+        problem = "it is nested too deeply"
+    except (ValueError, OverflowError) as error:
+        problem = printable(str(error))
+    raise ValueError(
+        f"can't read the trace {str(path)!r}: {problem}. Record one with "
+        "dovetail.tracing(hashes=True), and save it by export_json."
+    )
 
 
-def _loaded(data: Mapping[str, Any], path: str) -> RecordedSpan:
-    if "fingerprints" not in data:
-        raise ValueError(f"{path}: {REQUIRED}")
+def _member(data: object, name: str, *kinds: type) -> Any:
+    """Return an item of a JSON object, None if there is none; of one of the types `kinds`."""
+    if not isinstance(data, dict):
+        raise ValueError(f"{repr_of(data)} stands in the place of an object with {name!r}")
+    value = data.get(name)
+    if type(value) not in kinds:
+        is_missing = name not in data
+        raise ValueError(f"{name!r} is {'missing' if is_missing else repr_of(value)}")
+    return value
 
-    def values(name: str) -> list[Value | Fingerprint]:
-        return [
-            OUT_OF_REACH if each is None else Fingerprint.from_dict(each)
-            for each in data["fingerprints"][name]
-        ]
 
-    decision = data.get("decision") or {}
-    chain = decision.get("chain", ())
-    arguments = [(each["name"], each["value"]) for each in data.get("arguments", ())]
+def _items(data: object, name: str) -> list[Any]:
+    return _member(data, name, list, NoneType) or []
+
+
+def _text(data: object, name: str) -> str:
+    return printable(_member(data, name, str))
+
+
+def _loaded(data: object) -> RecordedSpan:
+    marks = _member(data, "fingerprints", dict, NoneType)
+    if marks is None:
+        raise ValueError("it was recorded without the values of tensors")
+    given, results = [
+        [_fingerprint(each) for each in _member(marks, name, list)] for name in ("given", "results")
+    ]
+    called_at, error = [
+        printable(_member(data, name, str, NoneType) or "") or None
+        for name in ("called_at", "error")
+    ]
+    chain = _items(_member(data, "decision", dict, NoneType) or {}, "chain")
+    arguments = [(_text(each, "name"), _text(each, "value")) for each in _items(data, "arguments")]
+    options = _member(data, "options", dict, NoneType) or {}
     return RecordedSpan(
-        data["name"],
-        data["kind"],
-        data.get("called_at"),
-        data.get("error"),
-        values("given"),
-        values("results"),
-        _options(arguments, data.get("options") or {}),
-        tuple([f"{each['key']}: {each['kernel']} at {each['source']}" for each in chain]),
-        children=[_loaded(child, path) for child in data.get("children", ())],
+        _text(data, "name"),
+        _text(data, "kind"),
+        called_at,
+        error,
+        given,
+        results,
+        _options(arguments, {printable(name): _text(options, name) for name in options}),
+        tuple(["{}: {} at {}".format(*[_text(e, n) for n in _KERNEL]) for e in chain]),
+        children=[_loaded(child) for child in _items(data, "children")],
+    )
+
+
+_KERNEL: Final = ("key", "kernel", "source")
+
+
+def _fingerprint(data: object) -> Value | Fingerprint:
+    """Return what the result of `Fingerprint.as_dict` stands for."""
+    if data is None:
+        return OUT_OF_REACH
+    shape, sketch = _member(data, "shape", list), _member(data, "sketch", list)
+    are_sizes = len(shape) <= 64 and all([type(each) is int and each >= 0 for each in shape])
+    if not are_sizes or prod(shape) >= 2**63:
+        raise ValueError(f"'shape' is {repr_of(shape)}")
+    if len(sketch) != SKETCHES or not all([type(each) in (float, int) for each in sketch]):
+        raise ValueError(f"'sketch' is {repr_of(sketch)}")
+    return Fingerprint(
+        tuple(shape),
+        _text(data, "dtype"),
+        _text(data, "digest"),
+        float(_member(data, "greatest", float, int)),
+        _text(data, "odd"),
+        tuple(map(float, sketch)),
+        _member(data, "is_written", bool, NoneType) or False,
     )

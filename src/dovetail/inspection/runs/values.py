@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from dovetail_kernel import TensorBase
 
-_SKETCHES: Final = 8
+SKETCHES: Final = 8
+"""How many sums a fingerprint has."""
+
 _SIGNS: Final = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 _RTOL: Final = {"float16": 1e-3, "bfloat16": 1.6e-2, "float32": 1.3e-6, "complex64": 1.3e-6}
 _RTOL_OF_DOUBLE: Final = 1e-11
@@ -68,11 +70,6 @@ class Fingerprint:
             flat = np.where(finite, flat, 0)
         parts = flat.view(np.float64) if flat.dtype.kind == "c" else flat
         return cls(tuple(array.shape), dtype, digest, _greatest(flat), odd, _sketch(parts))
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Fingerprint:
-        """Return the fingerprint from the result of `as_dict`."""
-        return cls(**{**data, "shape": tuple(data["shape"]), "sketch": tuple(data["sketch"])})
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,7 +360,7 @@ def _sketch(flat: NDArray[Any]) -> tuple[float, ...]:
         mixed = (mixed ^ (mixed >> np.uint64(30))) * _SIGNS[1]
         mixed ^= mixed >> np.uint64(27)
     wide = flat.astype(np.float64)
-    bits = [(mixed >> np.uint64(40 + k)) & np.uint64(1) for k in range(_SKETCHES)]
+    bits = [(mixed >> np.uint64(40 + k)) & np.uint64(1) for k in range(SKETCHES)]
     return tuple(float(np.where(each == 1, wide, -wide).sum()) for each in bits)
 
 
