@@ -1,4 +1,4 @@
-"""Places of functions in Python and in C that `mutations.py` changes, and what it changes them to."""
+"""Places of functions in Python and in C for `mutations.py`, and what it changes them to."""
 
 from __future__ import annotations
 
