@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from dovetail_dispatcher import ops
-from dovetail_dispatcher._C import _dispatch_dump, _dispatch_get_all_op_names
+from dovetail_dispatcher._C import (
+    _after_autograd_keyset,
+    _AutoDispatchBelowAutograd,
+    _dispatch_dump,
+    _dispatch_get_all_op_names,
+)
 from dovetail_dispatcher.calls import missing_kernels
 from dovetail_dispatcher.registration import library as library_module
 from dovetail_dispatcher.table import registry
@@ -181,6 +186,30 @@ def test_kernels_of_a_plugin_are_loaded_where_a_call_finds_none(
     assert ops.lk.f(tensor()) == 5
     with pytest.raises(NotImplementedError, match="Could not run 'lk::g'"):
         ops.lk.g(tensor())
+
+
+def test_a_call_runs_the_kernels_that_the_search_for_plugins_loads(
+    kernels_of_others: PluginManager, library: Callable[..., object], tensor: Tensors
+) -> None:
+    kernels_of_others.mark_in_use(BACKENDS, "cpu")
+    lib: Any = library("lk", "DEF")
+    lib.define("f(Tensor x) -> int")
+    lib.impl("f", lambda x: 7, "AutogradCPU")
+    with _AutoDispatchBelowAutograd():
+        assert ops.lk.f(tensor()) == 5
+
+
+def test_a_redispatch_loads_the_kernels_of_a_plugin(
+    kernels_of_others: PluginManager, library: Callable[..., object], tensor: Tensors
+) -> None:
+    lib: Any = library("lk", "DEF")
+    lib.define("f(Tensor x) -> int")
+
+    def autograd(keys: Any, x: Any) -> Any:
+        return ops.lk.f.default.redispatch(keys & _after_autograd_keyset, x) + 1
+
+    lib.impl("f", autograd, "Autograd", with_keyset=True)
+    assert ops.lk.f(tensor()) == 6
 
 
 def test_kernels_of_a_blocked_plugin_are_missing(

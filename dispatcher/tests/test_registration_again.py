@@ -285,6 +285,22 @@ def test_what_is_covered_can_be_taken_back_first(
     assert not hasattr(ops.again, "f")
 
 
+def test_kernels_stay_covered_when_their_definition_is_taken_back_first(
+    library: Libraries, tensor: Tensors
+) -> None:
+    covered, cover, others = [library("again", "FRAGMENT") for _ in range(3)]
+    covered.define("f(Tensor x) -> int")
+    others.impl("f", lambda x: 3, "CPU")
+    cover.define("f(Tensor x, Tensor y) -> str", override=True)
+    covered._destroy()
+    with pytest.raises(NotImplementedError, match="Could not run 'again::f'"):
+        ops.again.f(tensor(), tensor())
+    cover._destroy()
+    covered = library("again", "FRAGMENT")
+    covered.define("f(Tensor x) -> int")
+    assert ops.again.f(tensor()) == 3
+
+
 def test_a_kernel_registered_by_others_meanwhile_stays_when_the_cover_goes(
     module: Module, library: Libraries, tensor: Tensors
 ) -> None:

@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -21,8 +21,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from hypothesis.stateful import run_state_machine_as_test as run
 
-from dovetail_dispatcher import Library, TorchDispatchMode, _scoped_library, ops
-from dovetail_dispatcher._C import _AutoDispatchBelowAutograd, _dispatch_dump
+from dovetail_dispatcher import Library, TorchDispatchMode, _scoped_library, fallthrough_kernel, ops
+from dovetail_dispatcher._C import (
+    _after_autograd_keyset,
+    _AutoDispatchBelowAutograd,
+    _dispatch_dump,
+)
 from dovetail_dispatcher.calls import missing_kernels
 from dovetail_dispatcher.registration import library as library_module
 from dovetail_dispatcher.table import registry
@@ -53,6 +57,15 @@ class Registered:
     body: str
     large: bool
     """Whether a condition keeps small tensors from it."""
+    covers: list[Any] = field(default_factory=list)
+    """The definitions that cover it."""
+
+
+@dataclass(eq=False)
+class Defined:
+    """A definition by a library."""
+
+    owner: Any
 
 
 class Mode(TorchDispatchMode):
@@ -84,8 +97,8 @@ class Registrations(RuleBasedStateMachine):
         self.patch = self.stack.enter_context(pytest.MonkeyPatch.context())
         self.libraries: list[Any] = []
         self.scopes: list[tuple[Any, Any]] = []
-        self.defined: dict[str, Any] = {}
-        self.kernels: list[Registered] = []
+        self.definitions: dict[str, list[Any]] = {op: [] for op in OPS}
+        self.all_kernels: list[Registered] = []
         self.fallbacks: dict[str, tuple[int, Any]] = {}
         self.numbers = 0
         self.turn = 0
@@ -124,6 +137,15 @@ class Registrations(RuleBasedStateMachine):
 
         module.dovetail_load = dovetail_load  # type: ignore[attr-defined]
         return module
+
+    @property
+    def kernels(self) -> list[Registered]:
+        """The kernels that no definition covers."""
+        return [each for each in self.all_kernels if not each.covers]
+
+    @property
+    def defined(self) -> set[str]:
+        return {op for op, each in self.definitions.items() if each}
 
     def number(self) -> int:
         self.numbers += 1
@@ -176,8 +198,11 @@ class Registrations(RuleBasedStateMachine):
     def forget(self, library: Any) -> None:
         """Take out of the model what a library registered."""
         self.libraries = [each for each in self.libraries if each is not library]
-        self.kernels = [each for each in self.kernels if each.owner is not library]
-        self.defined = {op: each for op, each in self.defined.items() if each is not library}
+        self.all_kernels = [each for each in self.all_kernels if each.owner is not library]
+        for definitions in self.definitions.values():
+            definitions[:] = [each for each in definitions if each.owner is not library]
+        for kernel in self.all_kernels:
+            kernel.covers = [each for each in kernel.covers if each.owner is not library]
         self.fallbacks = {k: each for k, each in self.fallbacks.items() if each[1] is not library}
 
     def any_library(self, which: int) -> Any:
@@ -189,27 +214,32 @@ class Registrations(RuleBasedStateMachine):
 
     # -- registrations -----------------------------------------------------------------------------
 
-    @rule(op=NAMES, which=ANY)
-    def define(self, op: str, which: int) -> None:
+    @rule(op=NAMES, which=ANY, override=st.sampled_from([False, False, True]))
+    def define(self, op: str, which: int, override: bool = False) -> None:
         library = self.any_library(which)
-        if library.kind == "IMPL" or op in self.defined:
+        if library.kind == "IMPL" or (op in self.defined and not override):
             with pytest.raises(RuntimeError, match=r"Cannot define|multiple times"):
-                library.define(f"{op}(Tensor x) -> int")
+                library.define(f"{op}(Tensor x) -> int", override=override)
             return
-        library.define(f"{op}(Tensor x) -> int")
-        self.defined[op] = library
+        made = Defined(library)
+        for kernel in self.all_kernels:
+            if kernel.op == op and op in self.defined:
+                kernel.covers.append(made)
+        library.define(f"{op}(Tensor x) -> int", override=override)
+        self.definitions[op].append(made)
         self.load_ready()
 
     @rule(
         op=NAMES,
         which=ANY,
         key=st.sampled_from(KEYS),
-        body=st.sampled_from(["number", "number", "below", "other", "raises"]),
+        body=st.sampled_from(["number", "number", "below", "below", "other", "raises", "passes"]),
         large=st.booleans(),
+        first=st.sampled_from([False, False, False, True]),
     )
-    def impl(self, op: str, which: int, key: str, body: str, large: bool) -> None:
+    def impl(self, op: str, which: int, key: str, body: str, large: bool, first: bool) -> None:
         library = self.any_library(which)
-        below = key.startswith("Autograd") and body == "below"
+        below = key.startswith("Autograd") and body in ("below", "passes")
         other = op == "g" and body == "other"
         body = body if below or other or body == "raises" else "number"
         is_known = op in self.defined or any(k.op == op for k in self.kernels)
@@ -218,15 +248,23 @@ class Registrations(RuleBasedStateMachine):
             with pytest.raises(RuntimeError, match=r"should not register a meta|does not exist"):
                 library.impl(op, lambda x: 0, key)
             return
-        self.register(library, op, key, body, large=large and key == "CPU")
+        large = large and key == "CPU"
+        if first and not large and self.has(op, key):
+            with pytest.raises(RuntimeError, match="already a kernel registered from python"):
+                library.impl(op, lambda x: 0, key, allow_override=False)
+            return
+        self.register(library, op, key, body, large=large)
 
     def register(self, library: Any, op: str, key: str, body: str, *, large: bool) -> None:
         number = self.number()
 
-        def kernel(x: Any) -> int:
+        def kernel(x: Any, keys: Any = None) -> int:
             if body == "raises":
                 raise ZeroDivisionError(number)
             if body == "below":
+                if keys is not None:
+                    overload = getattr(ops.machine, op).default
+                    return number + 1000 * overload.redispatch(keys & _after_autograd_keyset, x)
                 with _AutoDispatchBelowAutograd():
                     return number + 1000 * getattr(ops.machine, op)(x)
             if body == "other":
@@ -234,14 +272,20 @@ class Registrations(RuleBasedStateMachine):
             return number
 
         options = {"when": lambda x: x.numel() > 1, "why": "large"} if large else {}
+        if body == "passes":
+            function: Any = fallthrough_kernel
+        elif number % 3 == 0 and not large:
+            function, options = lambda keys, x: kernel(x, keys), {"with_keyset": True}
+        else:
+            function = kernel
         with quiet():
-            library.impl(op, kernel, key, **options)
-        place = len(self.kernels)
+            library.impl(op, function, key, **options)
+        place = len(self.all_kernels)
         if library is self.of_plugin:  # it lies beneath kernels with conditions, whenever loaded
             stack = [k for k in self.kernels if (k.op, k.key) == (op, key)]
             while stack and stack[-1].large:
-                place = self.kernels.index(stack.pop())
-        self.kernels.insert(place, Registered(op, key, number, library, body, large))
+                place = self.all_kernels.index(stack.pop())
+        self.all_kernels.insert(place, Registered(op, key, number, library, body, large))
 
     @rule(op=NAMES, which=ANY)
     def wrong(self, op: str, which: int) -> None:
@@ -361,7 +405,7 @@ class Registrations(RuleBasedStateMachine):
             found = self.computed(op, key, device, size, how)
             if isinstance(found, int):
                 return found
-            if found is not None:
+            if found is not None and found.body != "passes":
                 return self.outcome(found, device, size, how)
         return self.expected_of_plugin(op, device, size, how)
 

@@ -73,7 +73,7 @@ def test_zero_switches_it_off() -> None:
 def test_other_values_are_refused() -> None:
     done = run("yes")
     assert done.returncode != 0
-    assert "ValueError: DOVETAIL_NATIVE=yes" in done.stderr
+    assert "ValueError: DOVETAIL_NATIVE='yes'" in done.stderr
 
 
 def test_installation_without_a_core_says_nothing(copied: Path) -> None:

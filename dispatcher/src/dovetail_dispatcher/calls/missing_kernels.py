@@ -10,14 +10,16 @@ from ..table.operator import Operator
 
 def load_missing_kernels(op: Operator, key: int) -> bool:
     """Load what plugins offer as kernels of the operator's namespace on the backends of a call
-    without kernel.
+    without kernel, and return whether there are some: the search may have loaded them itself.
 
     This must not hold the lock of the table: plugins that are being loaded by another thread wait
     for it.
     """
-    loaded = [
-        plugin_manager.load_kernels(op.namespace, each.name)
+    backends = [
+        each.name
         for each in backends_of_signature(key)
         if plugin_manager.provides(KERNELS, f"{op.namespace}.{each.name}")
     ]
-    return any(loaded)
+    for name in backends:
+        plugin_manager.load_kernels(op.namespace, name)
+    return bool(backends)

@@ -32,15 +32,28 @@ def route_of(op: Operator, key: int) -> Callable[..., Any]:
     none.
     """
     route = op.routes.get(key)
-    if route is not None:
-        return route
+    return route if route is not None else _made(_new_route, op, key)
+
+
+def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[..., Any]:
+    """Return the route of `op` that begins at exactly `keys`: no included or excluded keys, no
+    fallthrough masking.
+    """
+    route = op.redispatch_routes.get(keys, {}).get(key)
+    return route if route is not None else _made(_new_redispatch_route, op, key, keys)
+
+
+def _made(make: Callable[..., Any], op: Operator, key: int, *keys: DispatchKeySet) -> Any:
+    """Return the new route that `make` returns, after loading the kernels that a plugin offers if
+    it finds none.
+    """
     load_compiled_code()  # before the lock of the table is taken, as all plugins
     try:
-        return _new_route(op, key)
+        return make(op, key, *keys)
     except NotImplementedError:
         if not load_missing_kernels(op, key):
             raise
-        return _new_route(op, key)
+        return make(op, key, *keys)
 
 
 def _new_route(op: Operator, key: int) -> Callable[..., Any]:
@@ -53,17 +66,9 @@ def _new_route(op: Operator, key: int) -> Callable[..., Any]:
     return route
 
 
-def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[..., Any]:
-    """Return the route of `op` that begins at exactly `keys`: no included or excluded keys, no
-    fallthrough masking.
-    """
-    routes = op.redispatch_routes.get(keys, {})
-    cached = routes.get(key)
-    if cached is not None:
-        return cached
-    load_compiled_code()
+def _new_redispatch_route(op: Operator, key: int, keys: DispatchKeySet) -> Callable[..., Any]:
     with registry.lock:
-        routes = op.redispatch_routes.setdefault(keys, routes)
+        routes = op.redispatch_routes.setdefault(keys, {})
         route = _composed(op, key, dispatch_state(), keys)
         if len(routes) >= MAX_ROUTES:
             routes.clear()

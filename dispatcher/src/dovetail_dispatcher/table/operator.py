@@ -181,21 +181,24 @@ class Operator:
         self.forget_routes()
         *others, beneath = self.covered
         remaining = tuple(others)
-        kernels = dict(beneath.kernels)
-        for key, stack in self.kernels.items():
-            below = kernels.get(key, [])
-            kernels[key] = [*[kernel for kernel in stack if kernel not in below], *below]
-        self.kernels = beneath.kernels = kernels
+        beneath.take(self)
+        self.kernels = beneath.kernels
         for name in _RESTORED_BEFORE:
             setattr(self, name, getattr(beneath, name))
         # By the definition it is known whether this was done; if interrupted it is done again.
         self.covered, self.definition = remaining, beneath.definition
 
-    def drop_covered(self, beneath: CoveredDefinition) -> None:
-        """Forget a covered definition; the kernels that were registered for it stay."""
-        self.covered = tuple(each for each in self.covered if each is not beneath)
-        for key, stack in beneath.kernels.items():
-            self.kernels.setdefault(key, []).extend(stack)
+    def drop_covered(self, dropped: CoveredDefinition) -> None:
+        """Forget a covered definition; the kernels that others registered for it stay covered."""
+        place = self.covered.index(dropped)
+        fresh = Operator(self.name, self.overload)
+        fresh.kernels, fresh.torch_dispatch_rules = dropped.kernels, dropped.torch_dispatch_rules
+        fresh._drop_derivative_kernels()
+        rest = CoveredDefinition(fresh)
+        if place > 0:
+            self.covered[place - 1].take(rest)
+        kept = (rest,) if place == 0 else ()
+        self.covered = (*self.covered[:place], *kept, *self.covered[place + 1 :])
 
     def layers(self) -> list[Operator | CoveredDefinition]:
         """Return this operator, with what is in force, and its covered definitions."""
@@ -342,6 +345,14 @@ class CoveredDefinition:
     def __init__(self, op: Operator) -> None:
         for name in self.__slots__:
             setattr(self, name, getattr(op, name))
+
+    def take(self, above: Operator | CoveredDefinition) -> None:
+        """Put the kernels that were registered above over those here."""
+        kernels = dict(self.kernels)
+        for key, stack in above.kernels.items():
+            below = kernels.get(key, [])
+            kernels[key] = [*[kernel for kernel in stack if kernel not in below], *below]
+        self.kernels = kernels
 
 
 _RESTORED_BEFORE: Final = tuple(
