@@ -251,6 +251,7 @@ def noticed_by(copy: Copy, place: Place, reached: dict[tuple[str, int], list[str
     pieces = batched(sorted(reaching - {copy.tests}), 40)
     if copy.tests in reaching:
         files = sorted((ROOT / copy.tests).rglob("test_*.py"))
+        files.sort(key=lambda file: Path(place.file).stem not in file.name)  # those of it first
         pieces += batched([each.relative_to(ROOT).as_posix() for each in files], 6)
     for piece in pieces:
         passed, failed = copy.passes(place, piece)

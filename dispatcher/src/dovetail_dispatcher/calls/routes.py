@@ -32,7 +32,7 @@ def route_of(op: Operator, key: int) -> Callable[..., Any]:
     none.
     """
     route = op.routes.get(key)
-    return route if route is not None else _made(_new_route, op, key)
+    return route if route is not None else _new_route(op, key, None)
 
 
 def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[..., Any]:
@@ -40,48 +40,33 @@ def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[.
     fallthrough masking.
     """
     route = op.redispatch_routes.get(keys, {}).get(key)
-    return route if route is not None else _made(_new_redispatch_route, op, key, keys)
+    return route if route is not None else _new_route(op, key, keys)
 
 
-def _made(make: Callable[..., Any], op: Operator, key: int, *keys: DispatchKeySet) -> Any:
-    """Return the new route that `make` returns, after loading the kernels that a plugin offers if
-    it finds none.
-    """
+def _new_route(op: Operator, key: int, keys: DispatchKeySet | None) -> Callable[..., Any]:
+    """Return a route that is composed, with the kernels that a plugin offers if there are none."""
     load_compiled_code()  # before the lock of the table is taken, as all plugins
     try:
-        return make(op, key, *keys)
+        return _kept_route(op, key, keys)
     except NotImplementedError:
         if not load_missing_kernels(op, key):
             raise
-        return make(op, key, *keys)
+        return _kept_route(op, key, keys)
 
 
-def _new_route(op: Operator, key: int) -> Callable[..., Any]:
+def _kept_route(op: Operator, key: int, keys: DispatchKeySet | None) -> Callable[..., Any]:
     with registry.lock:
-        route = op.routes.get(key)
+        routes = op.routes if keys is None else op.redispatch_routes.setdefault(keys, {})
+        route = routes.get(key)
         if route is None:
-            if len(op.routes) >= MAX_ROUTES:
-                op.routes.clear()
-            route = op.routes[key] = compose_call(op, key)
+            if keys is None:  # tensors that override functions were asked before
+                route = _composed(op, key & ~OVERRIDES, dispatch_state(state()), None)
+            else:
+                route = _composed(op, key, dispatch_state(), keys)
+            if len(routes) >= MAX_ROUTES:
+                routes.clear()
+            routes[key] = route
     return route
-
-
-def _new_redispatch_route(op: Operator, key: int, keys: DispatchKeySet) -> Callable[..., Any]:
-    with registry.lock:
-        routes = op.redispatch_routes.setdefault(keys, {})
-        route = _composed(op, key, dispatch_state(), keys)
-        if len(routes) >= MAX_ROUTES:
-            routes.clear()
-        routes[key] = route
-    return route
-
-
-def compose_call(op: Operator, key: int) -> Callable[..., Any]:
-    """Return a new route of `op` for a call with `key` in the present state.
-
-    Tensors that override functions are tensors like others here: they were asked before.
-    """
-    return _composed(op, key & ~OVERRIDES, dispatch_state(state()), None)
 
 
 def _composed(

@@ -13,6 +13,7 @@ from .batching_rule import BatchingRule
 from .derivative_formula import Formula, PythonFormula
 from .fusion import Fusion
 from .kernels import ARRAY, FORMULA, Kernel
+from .setting import Setting
 
 
 class Defined(Protocol):
@@ -358,49 +359,6 @@ class CoveredDefinition:
 _RESTORED_BEFORE: Final = tuple(
     name for name in CoveredDefinition.__slots__ if name not in ("definition", "kernels")
 )
-
-
-class Setting:
-    """One value of an attribute of an operator that a registration sets over what was set before.
-
-    Attributes
-    ----------
-    op, name
-        The operator and its attribute: ``"formula"``, ``"fusion"`` or ``"batching_rule"``.
-    value
-        The value, in force while nothing is set over it.
-    """
-
-    __slots__ = ("name", "op", "value")
-
-    def __init__(self, op: Operator, name: str, value: object) -> None:
-        self.op = op
-        self.name = name
-        self.value = value
-
-    def put(self) -> None:
-        """Put the value in force."""
-        self.op.settings.setdefault(self.name, []).append(self)
-        setattr(self.op, self.name, self.value)
-
-    def take_out(self) -> None:
-        """Take the value out, wherever it lies by now; in force is what was set before."""
-        for layer in self.op.layers():
-            values = layer.settings.get(self.name, [])
-            if self in values:
-                values.remove(self)
-                setattr(layer, self.name, values[-1].value if values else None)
-
-    def exchange(self, value: object) -> bool:
-        """Put another value in place of this one, wherever it lies by now; return whether this
-        one was there.
-        """
-        self.value = value
-        layers = [each for each in self.op.layers() if self in each.settings.get(self.name, [])]
-        for layer in layers:
-            if layer.settings[self.name][-1] is self:
-                setattr(layer, self.name, value)
-        return bool(layers)
 
 
 def destroyed_error(op: Operator) -> RuntimeError:

@@ -13,7 +13,8 @@ from ..batching_rule import BatchingRule
 from ..derivative_formula import Formula, PythonFormula
 from ..fusion import Fusion
 from ..kernels import FORMULA, Kernel
-from ..operator import Operator, Setting
+from ..operator import Operator
+from ..setting import Setting
 from .changes import Change, make
 from .redefinition import take_out
 
