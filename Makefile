@@ -56,7 +56,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes test side by side: threads of BLAS and of PyTorch would only wait for each other.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help install demo test test-pure test-sanitized test-mutations coverage-rooms test-operators test-backend parity check bench bench-suite bench-compare bench-sweep bench-others codegen dist clean install-dispatcher install-noautograd
+.PHONY: help install demo test test-pure test-sanitized test-mutations coverage coverage-rooms test-operators test-backend parity check bench bench-suite bench-compare bench-sweep bench-others codegen dist clean install-dispatcher install-noautograd
 .PHONY: cuda-emulator test-cuda-emulated test-cuda-emulated-whole test-cuda bench-cuda
 
 help:
@@ -67,6 +67,7 @@ help:
 	@echo "make test-sanitized       a part of the tests with the compiled core under ASan and UBSan (SANITIZED_TESTS=all)"
 	@echo "make test-mutations       change the code where a test noticed it before: it has to notice again (MINUTES=2)"
 	@echo "make coverage-rooms       branch coverage of kernel, dispatcher and autograd by their own tests (ROOMS=kernel)"
+	@echo "make coverage             that of these, native and cpu by their tests and a part of all others (TESTS=1/4)"
 	@echo "make test-backend BACKEND=loopback   what any backend can run, on that one (jax, strict, dask, cuda):"
 	@echo "                          a fortieth, which is said at the end; TESTS=2/40 for that one, TESTS=all for all,"
 	@echo "                          SAMPLES=1/8 for an eighth of each operator's samples"
@@ -180,6 +181,23 @@ coverage-rooms: $(TEST_STAMPS) $(STAMPS)/coverage
 	  export DOVETAIL_NATIVE=0 COVERAGE_FILE=build/coverage-$$(basename $$room); \
 	  $(PY) -m coverage run --branch --source=$$room/src -m pytest -q $$room/tests && \
 	  $(PY) -m coverage report --show-missing --skip-covered || exit 1; \
+	done
+
+# Processes that tests start count too; a few tests look at frames, and fail under a tracer.
+COVERED := kernel dispatcher plugins/autograd plugins/native plugins/cpu
+COVERAGE = $(PY) -m coverage
+COVER = $(COVERAGE) run --rcfile=tests/coverage.ini -m pytest -q -p no:cacheprovider
+
+coverage: $(TEST_STAMPS) $(STAMPS)/coverage
+	@rm -rf build/coverage && mkdir -p build/coverage
+	-@for native in 0 1; do \
+	  export DOVETAIL_NATIVE=$$native; \
+	  $(COVER) $(COVERED:%=%/tests); $(COVER) --tests $(TESTS) plugins/aten/tests tests; \
+	done
+	@$(COVERAGE) combine -q --rcfile=tests/coverage.ini
+	@for room in $(COVERED); do \
+	  percent=$$($(COVERAGE) report --rcfile=tests/coverage.ini --include="$$room/src/*" --format=total); \
+	  echo "$$room $$percent %"; \
 	done
 
 test-operators: $(TEST_STAMPS)

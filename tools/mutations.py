@@ -73,8 +73,13 @@ class Copy:
         ]
 
     @contextlib.contextmanager
-    def changed(self, place: Place) -> Iterator[Path]:
-        """Change a place of the copy for a block, which gets the folder to import from."""
+    def changed(self, place: Place | None) -> Iterator[Path]:
+        """Change a place of the copy for a block, or none; the block gets the folder to import
+        from.
+        """
+        if place is None:
+            yield self.folder
+            return
         text = (self.source / place.file).read_text(encoding="utf-8")
         begin, end = place.span
         path = self.folder / place.file
@@ -89,7 +94,7 @@ class Copy:
 
         What takes longer than `SECONDS_OF_A_TEST` fails.
         """
-        with self.changed(place) if place else contextlib.nullcontext(self.source) as folder:
+        with self.changed(place) as folder:
             environment = {**os.environ, **self.settings, "PYTHONPATH": str(folder)}
             environment["PYTHONDONTWRITEBYTECODE"] = "1"
             options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-rfE", "--tb=no"]
@@ -108,10 +113,14 @@ class CopyOfCore(Copy):
     def __init__(self, folder: Path) -> None:
         self.room, self.settings = ROOMS["core"][0], settings("core")
         self.tests = f"{self.room}/tests"
-        self.source, self.folder = ROOT / self.room, folder / "core"
-        self.compiled: Place | None = None
-        ignored = shutil.ignore_patterns("__pycache__", "tests", "*.so")
+        self.source, self.folder = ROOT / self.room, folder / "sources"
+        self.compiled: dict[str, Place | None] = {}
+        ignored = shutil.ignore_patterns("__pycache__", "tests", "build", "*.so")
         shutil.copytree(self.source, self.folder, ignore=ignored)
+        objects = self.folder / "build" / "objects"
+        objects.mkdir(parents=True)
+        for each in (self.source / "build" / "objects").glob("*.o"):
+            (objects / each.name).symlink_to(each)
 
     def all_places(self) -> list[Place]:
         """Return the places of every C file."""
@@ -119,18 +128,19 @@ class CopyOfCore(Copy):
         return [each for path in files for each in places_in_c(path, self.source)]
 
     @contextlib.contextmanager
-    def changed(self, place: Place) -> Iterator[Path]:
-        """Compile the core with a place changed, unless it was the last one. Raises
+    def changed(self, place: Place | None) -> Iterator[Path]:
+        """Compile the core with a place changed, or none, unless it was the last one. Raises
         CalledProcessError if it does not compile.
         """
-        target = self.folder.parent / "changed"
-        if self.compiled != place:
-            self.compiled = None
+        name = "changed" if place else "unchanged"
+        target = self.folder.parent / name
+        if name not in self.compiled or self.compiled[name] != place:
+            self.compiled.pop(name, None)
             shutil.rmtree(target, ignore_errors=True)
             with super().changed(place):
                 words = [sys.executable, self.folder / "hatch_build.py", target]
                 subprocess.run(words, check=True, capture_output=True)
-            self.compiled = place
+            self.compiled[name] = place
         yield target
 
 

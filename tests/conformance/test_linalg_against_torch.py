@@ -425,3 +425,12 @@ def test_no_reflections_are_differentiable(which: int, shape: tuple[int, ...]) -
 @pytest.mark.parametrize("lib", [dovetail, torch])
 def test_the_error_of_linear_algebra_has_two_names(lib: Any) -> None:
     assert lib._C._LinAlgError is lib.linalg.LinAlgError
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3), (2, 2, 2)])
+def test_factors_that_svd_does_not_compute_lie_in_memory_as_those_of_pytorch(
+    shape: tuple[int, ...],
+) -> None:
+    ours, theirs = (lib.svd(lib.ones(shape), compute_uv=False) for lib in (dovetail, torch))
+    for mine, other in zip(ours, theirs, strict=True):
+        assert (tuple(mine.shape), mine.stride()) == (tuple(other.shape), other.stride())

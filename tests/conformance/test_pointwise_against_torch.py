@@ -45,6 +45,9 @@ PROGRAMS = Programs(
         )(lib.tensor(2.0)),
         "the gradient of the first power requires grad": gradient_of_the_first_power,
         "the gradient of atan2 is 0 at the origin": gradient_of_atan2_at_the_origin,
+        "bounds of logit in the wrong order": lambda lib: lib.logit(
+            lib.linspace(-0.5, 1.5, 21), 0.75
+        ),
         "a negative number to a complex power": power_of_a_negative_number,
         "acosh of complex numbers has its own branch": lambda lib: complex_gradient(lib, "acosh"),
         "a 0-dim bound does not promote": lambda lib: lib.clamp(

@@ -68,6 +68,8 @@ REFUSED = (
     "x.bernoulli_(L.tensor(1))",
     "L.take_along_dim(x, L.tensor([-1]))",
     "L.set_flush_denormal('x')",
+    "L.scatter(L.zeros(5), 0, L.tensor([0, 1]), L.tensor(0.5))",
+    "L.zeros(5).scatter_add_(-1, L.tensor([0, 1]), L.tensor(0.5))",
     "L.autograd.set_detect_anomaly(True, 'x')",
 )
 EMPTY_NORMS = tuple(

@@ -113,7 +113,7 @@ class PlacesAlong(Family):
             if d != axis
         ]
         if is_array:
-            sizes += zip(index.shape, source.shape, strict=False)
+            sizes += zip(index.shape, source.shape or (1,), strict=False)
         if any([n > size for n, size in sizes]):
             raise RuntimeError(
                 f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} "

@@ -47,7 +47,7 @@ def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
         return (
             F.new_zeros(self, (*batch, rows, rows)),
             values,
-            F.new_zeros(self, (*batch, columns, columns)),
+            F.transpose(F.new_zeros(self, (*batch, columns, columns)), -2, -1),
         )
     u, values, vh = F._linalg_svd(self, not some)
     return u, values, F.conj(F.transpose(vh, -2, -1))

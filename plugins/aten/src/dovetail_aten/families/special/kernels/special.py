@@ -115,8 +115,8 @@ class Special(Family):
         """Return ``log(x / (1 - x))``; with `eps`, of what is clamped to [eps, 1 - eps]."""
         xp, like = self.xp, self.numbers.like
         if eps is not None:
-            x = xp.where(x < like(x, eps), like(x, eps), x)
-            x = xp.where(x > like(x, 1 - eps), like(x, 1 - eps), x)
+            low, high = like(x, eps), like(x, 1 - eps)  # in the wrong order if eps > 0.5
+            x = xp.where(x < low, low, xp.where(x > high, high, x))
         return xp.log(xp.true_divide(x, xp.subtract(like(x, 1), x)))
 
     @operator("logit_backward")
