@@ -42,6 +42,9 @@ ROOMS = {
 """Folder and package of each room whose tests are tried; of native, the modules in Python, and as
 core those in C."""
 
+OF_THE_BUILD = ("test_building", "test_loading")
+"""Tests of the native room that compile or copy the room, and not what is changed."""
+
 SECONDS_OF_A_TEST = 120
 """What a change may make a test run before that counts as noticed."""
 
@@ -261,6 +264,7 @@ def noticed_by(copy: Copy, place: Place, reached: dict[tuple[str, int], list[str
     pieces = batched(sorted(reaching - {copy.tests}), 40)
     if copy.tests in reaching:
         files = sorted((ROOT / copy.tests).rglob("test_*.py"))
+        files = [each for each in files if each.stem not in OF_THE_BUILD]
         files.sort(key=lambda file: Path(place.file).stem not in file.name)  # those of it first
         pieces += batched([each.relative_to(ROOT).as_posix() for each in files], 6)
     for piece in pieces:
