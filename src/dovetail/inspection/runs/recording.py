@@ -224,7 +224,7 @@ def load_recording(path: str | Path) -> list[RecordedSpan]:
     except RecursionError:
         problem = "it is nested too deeply"
     except (ValueError, OverflowError) as error:
-        problem = printable(str(error))
+        problem = printable(str(error))[:300]
     raise ValueError(
         f"can't read the trace {str(path)!r}: {problem}. Record one with "
         "dovetail.tracing(hashes=True), and save it by export_json."
