@@ -152,6 +152,10 @@ PyObject *set_view_class(PyObject *module, PyObject *type);
 /* entry.c: what is called with each error that leaves an entry. */
 PyObject *set_shorten_traceback(PyObject *module, PyObject *function);
 
+/* writes.c: write one element of at most 32 bytes to all of an array without gaps, which it may be
+ * of. Sizes in bytes. */
+void repeat_item(char *to, const char *one, npy_intp item, npy_intp size);
+
 /* The offset of a slot of a class. Return 0, or -1 with an exception. */
 int find_offset(PyTypeObject *type, const char *name, Py_ssize_t *offset);
 

@@ -6,26 +6,17 @@
  *
  * Floating-point flags are not looked at: no call warns.
  */
-#include "native.h"
-
-#define MAX_DIMS 8
-#define MAX_OPERANDS 3 /* two inputs and the output */
+#include "ufunc_rows.h"
 
 /* NumPy releases the interpreter's lock from this number of elements on; so do we. */
 #define RELEASE_FROM 500
 
-/* Below this length of rows, and above this number of them, NumPy's iterator is faster: it gathers
- * short rows in a buffer, while here each costs a call of the loop (4 ns). */
+/* Below this length of other rows, and above this number of them, NumPy's iterator is faster: it
+ * gathers short rows in a buffer, while here each costs a call of the loop. */
 #define SHORT_ROW 16
 #define MANY_ROWS 64
 
 #define TYPE_COUNT (NPY_CLONGDOUBLE + 1)
-
-typedef struct {
-    PyUFuncGenericFunction function; /* NULL: no loop for this type */
-    void *data;
-    int result_type;
-} typed_loop;
 
 typedef struct {
     PyObject_HEAD
@@ -35,15 +26,6 @@ typedef struct {
     half_loop halves;             /* of float16 and bfloat16, which are rounded once */
     int takes_singles;            /* whether numbers of single precision may stand beside these */
 } UfuncLoop;
-
-/* The elements of a call: strides per operand, the output last. */
-typedef struct {
-    int ndim;
-    int count; /* operands */
-    npy_intp dims[MAX_DIMS];
-    npy_intp strides[MAX_OPERANDS][MAX_DIMS];
-    char *data[MAX_OPERANDS];
-} geometry;
 
 /* ---- geometry -------------------------------------------------------------------------------- */
 
@@ -218,51 +200,20 @@ is_apart(const geometry *g, int which, npy_intp item_size, npy_intp out_size)
 
 /* ---- running a loop -------------------------------------------------------------------------- */
 
-static void
-run_rows(const typed_loop *loop, geometry *g)
-{
-    int inner = g->ndim - 1;
-    npy_intp steps[MAX_OPERANDS], at[MAX_DIMS] = {0};
-    for (int i = 0; i < g->count; i++) {
-        steps[i] = g->strides[i][inner];
-    }
-    for (;;) {
-        /* A loop may move the pointers that it is given. */
-        char *data[MAX_OPERANDS];
-        memcpy(data, g->data, sizeof data);
-        loop->function(data, &g->dims[inner], steps, loop->data);
-        int axis = inner - 1;
-        for (; axis >= 0; axis--) {
-            int is_done = ++at[axis] == g->dims[axis];
-            npy_intp back = is_done ? g->dims[axis] - 1 : -1;
-            for (int i = 0; i < g->count; i++) {
-                g->data[i] -= g->strides[i][axis] * back;
-            }
-            if (!is_done) {
-                break;
-            }
-            at[axis] = 0;
-        }
-        if (axis < 0) {
-            return;
-        }
-    }
-}
-
 /* Run the loop over all elements. Return -1 if it raised. */
 static int
-run(const typed_loop *loop, geometry *g)
+run(const typed_loop *loop, geometry *g, joined_rows *rows)
 {
     npy_intp count = element_count(g);
     if (count == 0) {
         return 0;
     }
     if (count < RELEASE_FROM) {
-        run_rows(loop, g);
+        run_rows(loop, g, rows);
     }
     else {
         Py_BEGIN_ALLOW_THREADS
-        run_rows(loop, g);
+        run_rows(loop, g, rows);
         Py_END_ALLOW_THREADS
     }
     return PyErr_Occurred() == NULL ? 0 : -1;
@@ -306,6 +257,8 @@ is_one_row(geometry *g, PyArrayObject *const *inputs, int nin)
 static PyObject *
 compute_row(const typed_loop *loop, geometry *g, PyArrayObject *like)
 {
+    joined_rows rows;
+    rows.count = 1;
     PyArrayObject *result = (PyArrayObject *)PyArray_EMPTY(
         PyArray_NDIM(like), PyArray_DIMS(like), loop->result_type, 0);
     if (result == NULL) {
@@ -313,7 +266,7 @@ compute_row(const typed_loop *loop, geometry *g, PyArrayObject *like)
     }
     g->data[g->count] = PyArray_BYTES(result);
     g->strides[g->count++][0] = PyArray_ITEMSIZE(result);
-    if (run(loop, g) < 0) {
+    if (run(loop, g, &rows) < 0) {
         Py_DECREF(result);
         return NULL;
     }
@@ -386,13 +339,15 @@ compute(UfuncLoop *self, PyArrayObject *const *inputs, PyArrayObject *out, int *
         reverse_axes(&g);
     }
     coalesce(&g);
+    joined_rows rows;
+    join_rows(&rows, &g, (PyArrayObject *[]){inputs[0], nin == 2 ? inputs[1] : result, result});
     npy_intp row = g.dims[g.ndim - 1];
-    if (row > 0 && row < SHORT_ROW && element_count(&g) > MANY_ROWS * row) {
+    if (rows.count == 1 && row > 0 && row < SHORT_ROW && element_count(&g) > MANY_ROWS * row) {
         Py_DECREF(result);
         return NULL;
     }
     *is_mine = 1;
-    if (run(loop, &g) < 0) {
+    if (run(loop, &g, &rows) < 0) {
         Py_DECREF(result);
         return NULL;
     }
@@ -472,6 +427,18 @@ is_number_type(int type)
     return type >= NPY_BOOL && type <= NPY_CLONGDOUBLE;
 }
 
+/* Loops without vectors for one element beside many. */
+static int
+is_slow_beside_one(const PyUFuncObject *ufunc, int type)
+{
+    static const char *const names[] = {"maximum", "minimum", "fmax", "fmin"};
+    int is_slow = type == NPY_BOOL;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        is_slow |= strcmp(ufunc->name, names[i]) == 0;
+    }
+    return is_slow && !PyTypeNum_ISCOMPLEX(type);
+}
+
 static void
 collect_loops(UfuncLoop *self)
 {
@@ -488,6 +455,10 @@ collect_loops(UfuncLoop *self)
             loop->function = own != NULL ? own : ufunc->functions[i];
             loop->data = ufunc->data == NULL ? NULL : ufunc->data[i];
             loop->result_type = result;
+            loop->spreads = is_slow_beside_one(ufunc, input);
+            PyArray_Descr *dtype = PyArray_DescrFromType(input);
+            loop->item = (int)PyDataType_ELSIZE(dtype);
+            Py_DECREF(dtype);
         }
     }
 }

@@ -11,8 +11,7 @@ enum { RELEASE_FROM_BYTES = 1 << 16 };
 
 enum { LARGEST_ITEM = 32, LARGEST_REPEATED = 1 << 14 };
 
-/* Write one element to all of an array without gaps, which it may be of. */
-static void
+void
 repeat_item(char *to, const char *one, npy_intp item, npy_intp size)
 {
     char copy[LARGEST_ITEM];
@@ -34,7 +33,9 @@ repeat_item(char *to, const char *one, npy_intp item, npy_intp size)
 static int
 is_plain_dtype(PyArrayObject *array)
 {
-    return PyTypeNum_ISNUMBER(PyArray_TYPE(array)) || PyArray_TYPE(array) == NPY_BOOL;
+    int type = PyArray_TYPE(array);
+    return PyTypeNum_ISNUMBER(type) || type == NPY_BOOL ||
+           (PyTypeNum_ISUSERDEF(type) && !PyDataType_REFCHK(PyArray_DESCR(array)));
 }
 
 /* Whether numbers of a type are cast to another by NumPy without a warning: floating-point ones to

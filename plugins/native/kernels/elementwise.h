@@ -15,7 +15,7 @@
     do(leaky_relu_backward) do(lerp) do(lgamma) do(log1p) do(log_sigmoid)                         \
     do(log_sigmoid_backward) do(logaddexp) do(logaddexp2) do(mish) do(mish_backward)              \
     do(nan_to_num) do(nextafter) do(power_of_size) do(prelu) do(prelu_backward)                   \
-    do(prelu_backward_of_weight) do(product_sum) do(quotient_sum) do(reciprocal)                  \
+    do(prelu_backward_of_weight) do(product_sum) do(quotient_sum) do(reciprocal) do(angle)        \
     do(reciprocal_of_square) do(relu) do(remainder) do(round) do(rsqrt) do(scaled_sum)            \
     do(shrink_backward) do(sigmoid) do(sigmoid_backward) do(sign) do(signed_power) do(silu)       \
     do(silu_backward) do(sin) do(softplus) do(softplus_backward) do(softshrink) do(sqrt)          \

@@ -63,6 +63,12 @@ new_of(int ndim, const npy_intp *dims, PyArray_Descr *dtype, contents fill)
     return made;
 }
 
+PyObject *
+new_ones(int ndim, const npy_intp *dims, PyArray_Descr *dtype)
+{
+    return new_of(ndim, dims, dtype, ONES);
+}
+
 COMPUTE_OF(of_size, fill)
 {
     npy_intp dims[NPY_MAXDIMS];

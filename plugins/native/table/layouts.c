@@ -231,6 +231,41 @@ turn_back(turned_operands *turned, PyObject *made)
     return result;
 }
 
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Compute a row in which an element may stand for all, and the function takes no
+ * steps: a room is filled with it. */
+static void
+compute_row(const row_call *call, char *const *data, const npy_intp *steps, npy_intp length)
+{
+    char rooms[MOST_INPUTS][ROOM * sizeof(double)] __attribute__((aligned(64)));
+    char *given[MOST_INPUTS + 1];
+    npy_intp items[MOST_INPUTS + 1], count = length < ROOM ? length : ROOM;
+    int is_spread = 0;
+    for (int i = 0; i <= call->count; i++) {
+        given[i] = data[i];
+        items[i] = steps[i];
+        if (i == call->count || steps[i] != 0 || call->takes_steps) {
+            continue;
+        }
+        items[i] = PyArray_ITEMSIZE(call->inputs[i]);
+        is_spread = 1;
+        given[i] = rooms[i];
+        repeat_item(rooms[i], data[i], items[i], count * items[i]);
+    }
+    if (!is_spread) {
+        call->function(call->context, data, steps, length);
+        return;
+    }
+    for (npy_intp start = 0; start < length; start += count) {
+        npy_intp some = length - start < count ? length - start : count;
+        call->function(call->context, given, items, some);
+        for (int i = 0; i <= call->count; i++) {
+            given[i] += some * steps[i];
+        }
+    }
+}
+
 /* ---- memory without gaps --------------------------------------------------------------------- */
 
 /* The input with most dimensions. */
@@ -267,7 +302,7 @@ are_one_row(const row_call *call, PyArrayObject *model, npy_intp *steps, int *is
             continue;
         }
         steps[i] = PyArray_ITEMSIZE(each);
-        if (i < call->count && call->takes_steps && PyArray_NDIM(each) == 0 &&
+        if (i < call->count && PyArray_NDIM(each) == 0 &&
             PyArray_NDIM(model) > 0 && PyArray_ISBEHAVED_RO(each)) {
             steps[i] = 0;
         }
@@ -289,8 +324,8 @@ are_one_row(const row_call *call, PyArrayObject *model, npy_intp *steps, int *is
 
 enum { LEAST_ROW = 32 }; /* elements of rows that are computed where they are */
 
-/* An iterator over rows that lie side by side in every operand, or have the steps that the function
- * takes; NULL where there are none, or only short ones. */
+/* An iterator over rows that lie side by side in every operand, of which one element may stand for
+ * all, or have the steps that the function takes; NULL where there are none, or only short ones. */
 static NpyIter *
 iterate_in_place(
     const row_call *call, PyArrayObject **arrays, PyArray_Descr **dtypes, npy_uint32 *flags,
@@ -312,7 +347,8 @@ iterate_in_place(
     const npy_intp *steps = NpyIter_GetInnerStrideArray(iterator);
     int has_rows = *NpyIter_GetInnerLoopSizePtr(iterator) >= LEAST_ROW;
     for (int i = 0; i <= call->count; i++) {
-        has_rows &= call->takes_steps || steps[i] == PyDataType_ELSIZE(dtypes[i]);
+        has_rows &= call->takes_steps || steps[i] == PyDataType_ELSIZE(dtypes[i]) ||
+                    (steps[i] == 0 && i < call->count);
     }
     if (!has_rows) {
         for (int i = 0; i <= call->count; i++) { /* copies that nothing was written to */
@@ -385,7 +421,7 @@ compute_layouts(const row_call *call)
             NPY_BEGIN_THREADS;
         }
         do {
-            call->function(call->context, data, steps, *length);
+            compute_row(call, data, steps, *length);
         } while (next(iterator));
         NPY_END_THREADS;
     }
@@ -423,7 +459,7 @@ compute_rows(const row_call *call)
             data[i] = PyArray_BYTES(call->inputs[i]);
         }
         data[call->count] = PyArray_BYTES(result);
-        RELEASED(size, call->function(call->context, data, steps, size));
+        RELEASED(size, compute_row(call, data, steps, size));
     }
     return (PyObject *)result;
 }

@@ -16,8 +16,10 @@ COMPUTE(nonzero)
     if (x == NULL || PyArray_NDIM(x) == 0) {
         return NULL;
     }
-    PyObject *places = PyArray_Nonzero(x); /* an array of int64 for each axis */
-    if (places == NULL) {
+    PyObject *mask = PyArray_TYPE(x) == NPY_BOOL ? Py_NewRef(x) : PyArray_Cast(x, NPY_BOOL);
+    PyObject *places = mask == NULL ? NULL : PyArray_Nonzero((PyArrayObject *)mask);
+    Py_XDECREF(mask);
+    if (places == NULL) { /* an array of int64 for each axis */
         return NULL;
     }
     int ndim = PyArray_NDIM(x);

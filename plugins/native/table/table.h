@@ -263,6 +263,9 @@ int is_addressable(int ndim, const npy_intp *dims, npy_intp item);
 /* A new array in C order of a dtype. NULL without an exception if it has no addresses. */
 PyArrayObject *new_of_dtype(PyArray_Descr *dtype, int ndim, const npy_intp *shape);
 
+/* creation.c: return a new array of ones in C order, or NULL with or without an exception. */
+PyObject *new_ones(int ndim, const npy_intp *dims, PyArray_Descr *dtype);
+
 /* A new array in C order of a precision. */
 PyArrayObject *new_array(int ndim, const npy_intp *shape, int precision);
 
