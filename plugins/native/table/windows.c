@@ -174,7 +174,10 @@ COMPUTE(add_patches)
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-enum { MOST_ROOM = 1 << 28 }; /* elements of the memory of one call */
+enum {
+    MOST_ROOM = 1 << 28,     /* elements of the memory of one call */
+    LAST_ELEMENTS = 1 << 16, /* of images and results that are transposed together */
+};
 
 /* Whether an array in C order has a precision and the shape (first, second, *extents): the sizes of
  * images, the numbers of windows, or those of their places. */
@@ -198,6 +201,151 @@ are_finite(int precision, PyArrayObject *array)
 {
     return kernels_in_force->convolution->are_finite[precision](
         PyArray_DATA(array), PyArray_SIZE(array));
+}
+
+static npy_intp
+windows_of(const convolution *of)
+{
+    const window *axis = of->windows.axis;
+    return axis[0].number * axis[1].number * axis[2].number;
+}
+
+/* Add a number to the elements of each channel, which are one where the channels come last. */
+#define ADD_BIAS(type)                                                                            \
+    for (npy_intp i = 0; i < images * (size == 1 ? 1 : rows); i++) {                              \
+        type *to = (type *)made + i * (size == 1 ? rows : size);                                  \
+        const type *numbers = (const type *)bias + (size == 1 ? 0 : i % rows);                    \
+        for (npy_intp j = 0; j < (size == 1 ? rows : size); j++) {                                \
+            to[j] += numbers[size == 1 ? j : 0];                                                  \
+        }                                                                                         \
+    }
+
+static void
+add_bias(int precision, void *made, const void *bias, npy_intp images, npy_intp rows, npy_intp size)
+{
+    if (bias != NULL && precision == 0) {
+        ADD_BIAS(float)
+    }
+    else if (bias != NULL) {
+        ADD_BIAS(double)
+    }
+}
+
+/* Take the bias of `rows` channels, or None. Return whether it is one. */
+static int
+read_bias(PyObject *object, int precision, npy_intp rows, PyArrayObject **bias)
+{
+    *bias = NULL;
+    if (object == NULL || object == Py_None) {
+        return 1;
+    }
+    if (precision_of(object) != precision || !has_shape(object, 1, &rows)) {
+        return 0;
+    }
+    *bias = in_c_order(object);
+    return *bias != NULL;
+}
+
+/* Compute a part of a convolution from two others, with a bias of results or NULL. Return 0 for what is left to the reference, -1 with
+ * an exception. */
+static int
+convolve_part(
+    PyArrayObject *made, PyObject *first, PyObject *second, const void *bias, const convolution *of,
+    convolution_part part)
+{
+    const convolution_kernels *kernels = kernels_in_force->convolution;
+    int precision = precision_of((PyObject *)made);
+    double size = kernels->room(of, part);
+    PyArrayObject *one = in_c_order(first), *other = in_c_order(second);
+    int status = one == NULL || other == NULL ? -1 : size <= MOST_ROOM;
+    if (status == 1 && part != RESULTS) {
+        status = are_finite(precision, part == IMAGES ? other : one);
+    }
+    if (status == 1) {
+        void *room = PyMem_RawMalloc((size_t)size * (precision ? 8 : 4));
+        if (room == NULL) {
+            PyErr_NoMemory();
+            status = -1;
+        }
+        else {
+            double work = (double)PyArray_SIZE(made) * (double)PyArray_SIZE(other);
+            const void *left = PyArray_DATA(one), *right = PyArray_DATA(other);
+            RELEASED(
+                work,
+                kernels->convolve[precision](PyArray_DATA(made), left, right, of, part, room);
+                add_bias(
+                    precision, PyArray_DATA(made), bias, of->images, of->groups * of->rows,
+                    windows_of(of)));
+            PyMem_RawFree(room);
+        }
+    }
+    Py_XDECREF(one);
+    Py_XDECREF(other);
+    return status;
+}
+
+/* Results whose channels come last in memory: those of some images at a time are computed in C order,
+ * in the cache. Return as `convolve_part`. */
+static int
+convolve_last(
+    PyArrayObject *made, PyObject *first, PyObject *second, const void *bias,
+    const convolution *whole)
+{
+    const convolution_kernels *kernels = kernels_in_force->convolution;
+    int precision = precision_of((PyObject *)made);
+    transposition *transpose = kernels_in_force->copies->transpose[precision];
+    npy_intp item = precision ? 8 : 4, channels = whole->groups * whole->depth;
+    npy_intp rows = whole->groups * whole->rows, sizes = 1, numbers = windows_of(whole);
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        sizes *= whole->windows.axis[i].size;
+    }
+    npy_intp inside = channels * sizes, outside = rows * numbers, images = whole->images;
+    convolution of = *whole;
+    of.images = LAST_ELEMENTS / (inside + outside);
+    of.images = of.images < 1 ? 1 : of.images < images ? of.images : images;
+    double size = kernels->room(&of, RESULTS) + (double)of.images * (double)(inside + outside);
+    if (size > MOST_ROOM) {
+        return 0;
+    }
+    PyArrayObject *x = in_channels_last(first), *w = in_c_order(second);
+    char *room = x == NULL || w == NULL ? NULL : PyMem_RawMalloc((size_t)size * (size_t)item);
+    if (room != NULL) {
+        char *sources = room, *results = sources + of.images * inside * item;
+        char *work = results + of.images * outside * item;
+        const char *from = PyArray_BYTES(x);
+        char *to = PyArray_BYTES(made);
+        NPY_BEGIN_THREADS_DEF;
+        NPY_BEGIN_THREADS;
+        for (npy_intp start = 0; start < images; start += of.images) {
+            of.images = images - start < of.images ? images - start : of.images;
+            for (npy_intp i = 0; i < of.images; i++, from += inside * item) {
+                transpose(sources + i * inside * item, from, channels, sizes, channels, sizes);
+            }
+            kernels->convolve[precision](results, sources, PyArray_DATA(w), &of, RESULTS, work);
+            add_bias(precision, results, bias, of.images, rows, numbers);
+            for (npy_intp i = 0; i < of.images; i++, to += outside * item) {
+                transpose(to, results + i * outside * item, numbers, rows, numbers, rows);
+            }
+        }
+        NPY_END_THREADS;
+        PyMem_RawFree(room);
+    }
+    else if (x != NULL && w != NULL) {
+        PyErr_NoMemory();
+    }
+    Py_XDECREF(x);
+    Py_XDECREF(w);
+    return room == NULL ? -1 : 1;
+}
+
+/* Whether an array is written in the order of memory of its channels as the last axis. */
+static int
+is_written_last(PyArrayObject *made)
+{
+    PyArrayObject *turned = with_channels_last(made);
+    int is_last = turned != NULL && PyArray_IS_C_CONTIGUOUS(turned);
+    Py_XDECREF(turned);
+    return is_last;
 }
 
 /* convolution_direct(results, images, weights, windows, groups): return True; with zeros to write to,
@@ -225,34 +373,115 @@ COMPUTE_OF(convolve, part)
         !is_part(x, precision, ndim, of.images, channels, &of.windows, IMAGES) ||
         !is_part(y, precision, ndim, of.images, rows, &of.windows, RESULTS) ||
         !is_part(w, precision, ndim, rows, of.depth, &of.windows, WEIGHTS) ||
-        !PyArray_IS_C_CONTIGUOUS(made) || !PyArray_ISBEHAVED(made)) {
+        !PyArray_ISBEHAVED(made)) {
         return NULL;
     }
-    const convolution_kernels *kernels = kernels_in_force->convolution;
-    double size = kernels->room(&of, part);
-    PyArrayObject *one = in_c_order(arguments[1]), *other = in_c_order(arguments[2]);
-    int is_done = one != NULL && other != NULL, is_left = size > MOST_ROOM;
-    if (is_done && !is_left && part != RESULTS) {
-        is_left = !are_finite(precision, part == IMAGES ? other : one);
+    int is_c = PyArray_IS_C_CONTIGUOUS(made);
+    if (!is_c && (part != RESULTS || !is_written_last(made))) {
+        return NULL;
     }
-    if (is_done && !is_left) {
-        void *room = PyMem_RawMalloc((size_t)size * (precision ? 8 : 4));
-        if (room == NULL) {
-            PyErr_NoMemory();
-            is_done = 0;
-        }
-        else {
-            double work = (double)PyArray_SIZE(made) * (double)PyArray_SIZE(other);
-            const void *first = PyArray_DATA(one), *second = PyArray_DATA(other);
-            RELEASED(
-                work, kernels->convolve[precision](
-                          PyArray_DATA(made), first, second, &of, part, room));
-            PyMem_RawFree(room);
+    PyArrayObject *bias;
+    if (!read_bias(part == RESULTS ? arguments[5] : NULL, precision, rows, &bias)) {
+        return NULL;
+    }
+    const void *numbers = bias == NULL ? NULL : PyArray_DATA(bias);
+    int status = is_c ? convolve_part(made, arguments[1], arguments[2], numbers, &of, part)
+                      : convolve_last(made, arguments[1], arguments[2], numbers, &of);
+    Py_XDECREF(bias);
+    return status == 1 ? Py_NewRef(Py_True) : NULL;
+}
+
+/* ---- small convolutions ---------------------------------------------------------------------- */
+
+enum {
+    MOST_PRODUCTS = 1 << 25, /* beyond, the reference lets threads share the images */
+    MOST_MIXED = 1 << 15,    /* beyond, BLAS multiplies the channels of an image that no window mixes */
+};
+
+/* Set a number along each axis: a list of ints, or of one for all. Return whether it is one. */
+static int
+read_numbers(PyObject *object, int ndim, npy_intp least, npy_intp *numbers)
+{
+    int count = read_ints(object, numbers);
+    for (int i = 0; i < ndim && count >= 1; i++) {
+        numbers[i] = numbers[count == 1 ? 0 : i];
+        if (numbers[i] < least || numbers[i] > INT32_MAX) {
+            return 0;
         }
     }
-    Py_XDECREF(one);
-    Py_XDECREF(other);
-    return is_done && !is_left ? Py_NewRef(Py_True) : NULL;
+    return count == 1 || count == ndim;
+}
+
+/* A convolution that is not transposed, of arrays that fit, without channels that come last. Return
+ * whether it is one, of few products. */
+static int
+read_small(PyArrayObject *x, PyArrayObject *w, PyObject *const *given, convolution *of)
+{
+    npy_intp numbers[3][NPY_MAXDIMS], results = 1;
+    int ndim = w == NULL ? 0 : PyArray_NDIM(w) - 2, are_patches = 1;
+    if (x == NULL || ndim < 1 || ndim > WINDOW_AXES || PyArray_NDIM(x) != ndim + 2 ||
+        given[3] != Py_False || is_channels_last(x) || is_channels_last(w) ||
+        !read_numbers(given[0], ndim, 1, numbers[0]) ||
+        !read_numbers(given[1], ndim, 0, numbers[1]) ||
+        !read_numbers(given[2], ndim, 1, numbers[2]) || !read_size(given[5], &of->groups) ||
+        of->groups < 1) {
+        return 0;
+    }
+    *of = (convolution){PyArray_DIM(x, 0), of->groups, PyArray_DIM(w, 1),
+                        PyArray_DIM(w, 0) / of->groups, {{{0}}}};
+    if (of->images < 1 || of->depth < 1 || of->rows < 1 || PyArray_DIM(w, 0) % of->groups != 0 ||
+        of->groups * of->depth != PyArray_DIM(x, 1)) {
+        return 0;
+    }
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        int at = i - (WINDOW_AXES - ndim);
+        window *along = of->windows.axis + i;
+        *along = (window){1, 1, 1, 0, 1, 1};
+        if (at < 0) {
+            continue;
+        }
+        *along = (window){PyArray_DIM(x, at + 2), PyArray_DIM(w, at + 2), numbers[0][at],
+                          numbers[1][at], numbers[2][at], 0};
+        ptrdiff_t rest = along->size + 2 * along->padding - along->dilation * (along->kernel - 1) - 1;
+        if (along->kernel < 1 || rest < 0 || along->size < 1 || along->size > INT32_MAX) {
+            return 0;
+        }
+        along->number = rest / along->stride + 1;
+        results *= along->number;
+        are_patches &= along->kernel == 1 && along->stride == 1 && along->padding == 0;
+    }
+    double products = (double)PyArray_SIZE(w) * (double)results;
+    return products * (double)of->images < MOST_PRODUCTS && !(are_patches && products > MOST_MIXED);
+}
+
+/* convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups) */
+COMPUTE(convolution_of_few)
+{
+    convolution of;
+    int precision = precision_of(arguments[0]);
+    PyArrayObject *x = plain_array(arguments[0]), *w = plain_array(arguments[1]), *bias = NULL;
+    if (precision < 0 || precision_of(arguments[1]) != precision ||
+        !read_small(x, w, arguments + 3, &of)) {
+        return NULL;
+    }
+    npy_intp shape[2 + WINDOW_AXES] = {of.images, of.groups * of.rows};
+    int ndim = PyArray_NDIM(x) - 2;
+    if (!read_bias(arguments[2], precision, shape[1], &bias)) {
+        return NULL;
+    }
+    for (int i = 0; i < ndim; i++) {
+        shape[2 + i] = of.windows.axis[WINDOW_AXES - ndim + i].number;
+    }
+    PyArrayObject *made = new_array(ndim + 2, shape, precision);
+    const void *numbers = bias == NULL ? NULL : PyArray_DATA(bias);
+    int status = made == NULL
+                     ? -1
+                     : convolve_part(made, arguments[0], arguments[1], numbers, &of, RESULTS);
+    Py_XDECREF(bias);
+    if (status != 1) {
+        Py_CLEAR(made);
+    }
+    return (PyObject *)made;
 }
 
 /* convolution_direct.last(results, images, weights, windows, groups) for results and images in C order
@@ -286,12 +515,15 @@ convolve_apart(PyObject *const *arguments, int variant)
         }
     }
     const convolution_kernels *kernels = kernels_in_force->convolution;
-    if (!PyArray_ISWRITEABLE(made) || !are_finite(precision, weights)) {
+    PyArrayObject *bias;
+    if (!PyArray_ISWRITEABLE(made) || !are_finite(precision, weights) ||
+        !read_bias(arguments[5], precision, channels, &bias)) {
         return NULL;
     }
     npy_intp places = PyArray_SIZE(weights) / channels, item = precision ? 8 : 4;
     char *room = PyMem_RawMalloc((size_t)(places * channels * item));
     if (room == NULL) {
+        Py_XDECREF(bias);
         return PyErr_NoMemory();
     }
     kernels_in_force->copies->transpose[precision](
@@ -299,7 +531,11 @@ convolve_apart(PyObject *const *arguments, int variant)
     RELEASED(
         PyArray_SIZE(made), kernels->convolve_apart[precision](
                                 PyArray_DATA(made), PyArray_DATA(images), room, count, channels,
-                                &windows));
+                                &windows);
+        add_bias(
+            precision, PyArray_DATA(made), bias == NULL ? NULL : PyArray_DATA(bias),
+            PyArray_SIZE(made) / channels, channels, 1));
+    Py_XDECREF(bias);
     PyMem_RawFree(room);
     return Py_NewRef(Py_True);
 }
@@ -308,9 +544,14 @@ convolve_apart(PyObject *const *arguments, int variant)
     {operator, "table/windows.c", __LINE__, compute, {__VA_ARGS__}, 0, NULL, variant}
 const kernel_row window_rows[] = {
     ROW("add_patches", add_patches, 0, "images", "patches", "windows"),
-    ROW("convolution_direct", convolve, RESULTS, "made", "one", "other", "windows", "groups"),
-    ROW("convolution_direct.input", convolve, IMAGES, "made", "one", "other", "windows", "groups"),
-    ROW("convolution_direct.last", convolve_apart, 0, "made", "one", "other", "windows", "groups"),
+    ROW("convolution", convolution_of_few, 0, "input", "weight", "bias", "stride", "padding", "dilation",
+        "transposed", "output_padding", "groups"),
+    ROW("convolution_direct", convolve, RESULTS, "made", "one", "other", "windows", "groups",
+        "bias"),
+    ROW("convolution_direct.input", convolve, IMAGES, "made", "one", "other", "windows", "groups",
+        "bias"),
+    ROW("convolution_direct.last", convolve_apart, 0, "made", "one", "other", "windows", "groups",
+        "bias"),
     ROW("convolution_direct.weight", convolve, WEIGHTS, "made", "one", "other", "windows", "groups"),
     ROW("write_patches", write_patches, 0, "patches", "images", "windows"),
     {NULL},

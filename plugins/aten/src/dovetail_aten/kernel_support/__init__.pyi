@@ -27,6 +27,7 @@ from .geometry.broadcasting import broadcast_shapes as broadcast_shapes
 from .geometry.broadcasting import elementwise_order as elementwise_order
 from .geometry.memory_layout import StrideRule as StrideRule
 from .geometry.memory_layout import contiguous_strides as contiguous_strides
+from .geometry.memory_layout import has_channels_last as has_channels_last
 from .geometry.view_bounds import extent as extent
 from .geometry.view_bounds import repeats_places as repeats_places
 from .geometry.window_geometry import Window as Window

@@ -11,7 +11,7 @@ import numpy
 import numpy as np
 
 from dovetail_aten.families import Convolutions
-from dovetail_aten.kernel_support import Window, widened
+from dovetail_aten.kernel_support import Window, has_channels_last, widened
 
 from ..parallel.threads import SHARED_FROM, run_pieces
 
@@ -50,26 +50,32 @@ class FastConvolutions(Convolutions):
         transposed: bool,
         groups: int,
     ) -> Any:
-        combine = self._spread if transposed else self._correlated
-        made = combine(input, weight, windows, groups)
-        if bias is not None:
-            numpy.add(made, bias.reshape(-1, *[1] * len(windows)), out=made)
-        return made
+        if not transposed:
+            return self._correlated(input, weight, windows, groups, bias)
+        return _with_bias(self._spread(input, weight, windows, groups), bias)
 
     def _correlated(
-        self, x: np.ndarray, weight: np.ndarray, windows: Sequence[Window], groups: int
+        self,
+        x: np.ndarray,
+        weight: np.ndarray,
+        windows: Sequence[Window],
+        groups: int,
+        bias: np.ndarray | None = None,
     ) -> Any:
         rows, counts = weight.shape[0], [window.number for window in windows]
         if _are_patches(windows):
             matrices = self._matrices_of_weight(weight, groups)
-            return self._mixed(x, matrices).reshape(len(x), rows, *counts)
-        if weight.shape[:2] == (groups, 1) and (last := _channels_last(x)) is not None:
-            made = numpy.empty((len(x), *counts, rows), x.dtype)
-            weight = numpy.ascontiguousarray(weight)
-            self._by_images(self._write_apart, made, last, weight, windows, groups)
-            return np.moveaxis(made, -1, 1)
+            return _with_bias(self._mixed(x, matrices).reshape(len(x), rows, *counts), bias)
+        if any([has_channels_last(each.shape, each.strides) for each in (x, weight)]):
+            made, last = numpy.empty((len(x), *counts, rows), x.dtype), np.moveaxis(x, 1, -1)
+            results, weight = np.moveaxis(made, -1, 1), numpy.ascontiguousarray(weight)
+            if weight.shape[:2] == (groups, 1) and last.flags.c_contiguous:
+                self._by_images(self._write_apart, made, last, weight, windows, groups, bias)
+            else:
+                self._by_images(self._write_results, results, x, weight, windows, groups, bias)
+            return results
         made = numpy.empty((len(x), rows, *counts), x.dtype)
-        self._by_images(self._write_results, made, x, weight, windows, groups)
+        self._by_images(self._write_results, made, x, weight, windows, groups, bias)
         return made
 
     def _spread(self, y: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
@@ -99,14 +105,15 @@ class FastConvolutions(Convolutions):
         weight: np.ndarray,
         windows: Sequence[Window],
         groups: int,
+        bias: np.ndarray | None = None,
     ) -> None:
         windows, work = tuple(windows), _products(weight, windows) * len(made)
 
         def some(first: int, last: int) -> None:
-            write(made[first:last], one[first:last], weight, windows, groups)
+            write(made[first:last], one[first:last], weight, windows, groups, bias)
 
         if work < SHARED_FROM:
-            write(made, one, weight, windows, groups)
+            write(made, one, weight, windows, groups, bias)
         else:
             run_pieces(some, len(made), work)
 
@@ -153,6 +160,13 @@ def _channels_last(x: np.ndarray) -> np.ndarray | None:
     return last if last.flags.c_contiguous and not x.flags.c_contiguous else None
 
 
+def _with_bias(made: Any, bias: np.ndarray | None) -> Any:
+    """Add a number to all results of each channel, in place."""
+    if bias is not None:
+        numpy.add(made, bias.reshape(-1, *[1] * (made.ndim - 2)), out=made)
+    return made
+
+
 def _write_last(
     compute: Callable[..., Any],
     made: np.ndarray,
@@ -160,10 +174,11 @@ def _write_last(
     weight: np.ndarray,
     windows: Sequence[Window],
     groups: int,
+    bias: np.ndarray | None,
 ) -> None:
     """Write results whose channels come last, as do those of the images."""
     images, results = np.moveaxis(one, -1, 1), np.moveaxis(made, -1, 1)
-    _write_results(compute, results, images, weight, windows, groups)
+    _write_results(compute, results, images, weight, windows, groups, bias)
 
 
 def _write_results(
@@ -173,10 +188,11 @@ def _write_results(
     weight: np.ndarray,
     windows: Sequence[Window],
     groups: int,
+    bias: np.ndarray | None,
 ) -> None:
     """Write results, or images, of a few images at a time."""
     for some in _few(one, weight, windows):
-        made[some] = compute(one[some], weight, windows, groups)
+        made[some] = _with_bias(compute(one[some], weight, windows, groups), bias)
 
 
 def _add_weights(
