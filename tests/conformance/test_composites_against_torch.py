@@ -204,3 +204,32 @@ def test_backward_functions_of_views() -> None:
     check("select_backward", rand(2, 4), (2, 3, 4), 1, 2)
     check("slice_backward", rand(2, 4), (5, 4), 0, 1, 4, 2)
     check("diagonal_backward", rand(3), (3, 4), 0, 0, 1)
+
+
+@pytest.mark.parametrize("dx", [1, 0.5])
+def test_trapezoids_with_infinite_ends_are_nan(dx: float) -> None:
+    for y in ([torch.inf, 1.0, 2.0], [1.0, torch.inf, 2.0], [1.0, 2.0, 5.0]):
+        check("trapezoid.dx", torch.tensor(y), dx=dx)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_digamma_of_negative_numbers_and_poles(dtype: torch.dtype) -> None:
+    numbers = [0.0, -0.0, -1.0, -2.0, -0.5, -3.25, -100.75, 1.5, -torch.inf, torch.inf, torch.nan]
+    check("digamma", torch.tensor(numbers, dtype=dtype))
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_convolutions_of_both_formats_add_their_bias(channels_last: bool, groups: int) -> None:
+    random = torch.Generator().manual_seed(0)
+    images = torch.randn(40, 4, 9, 7, generator=random)
+    weight, bias = [torch.randn(*size, generator=random) for size in ((6, 4 // groups, 3, 3), (6,))]
+    x = dovetail.from_numpy(images.numpy())
+    if channels_last:
+        images = images.to(memory_format=torch.channels_last)
+        x = x.to(memory_format=dovetail.channels_last)
+    expected = torch.nn.functional.conv2d(images, weight, bias, padding=1, groups=groups)
+    own = [dovetail.from_numpy(each.numpy()).to(x.device) for each in (weight, bias)]
+    made = dovetail.nn.functional.conv2d(x, *own, padding=1, groups=groups)
+    assert made.stride() == expected.stride()
+    torch.testing.assert_close(torch.from_numpy(made.cpu().numpy()), expected)

@@ -78,7 +78,9 @@ def prod_backward(
         flat = k.reshape(input, (-1,))
         return k.mul(grad, k.reshape(k.conj(product_of_others(k, flat, 0)), input.shape))
     if not keepdim:
-        grad = k.unsqueeze(grad, dim)
+        grad, result = k.unsqueeze(grad, dim), k.unsqueeze(result, dim)
+    if not _has_zero(k, input):
+        return k.div(k.mul(grad, k.conj(result)), k.conj(input))
     return k.mul(grad, k.conj(product_of_others(k, input, dim)))
 
 

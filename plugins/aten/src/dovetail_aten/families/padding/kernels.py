@@ -34,10 +34,30 @@ class Borders(Family):
         made, first = grad_output, len(sizes) - len(pad) // 2
         for axis, places in enumerate(sources_of(sizes, tuple(pad), mode), first):
             if places is not None:
-                shape = (*made.shape[:axis], sizes[axis], *made.shape[axis + 1 :])
-                zeros = self.xp.zeros(shape, dtype=made.dtype)
-                made = self.capabilities.index_add(zeros, axis, self._index(places), made)
+                pair = 2 * (len(sizes) - 1 - axis)
+                made = self._without_border(made, axis, places, pad[pair], pad[pair + 1])
         return self.ordered(made)
+
+    def _without_border(
+        self, x: Any, axis: int, places: Sequence[int], before: int, after: int
+    ) -> Any:
+        """Return what lies between the borders along an axis, plus the borders where they are
+        copies; zeros for what was cut off.
+        """
+        start, end = max(before, 0), len(places) - max(after, 0)
+        first, size = max(-before, 0), len(places) - before - after
+        whole, shape = [slice(None)] * x.ndim, (*x.shape[:axis], size, *x.shape[axis + 1 :])
+
+        def along(*span: int) -> tuple[slice, ...]:
+            return (*whole[:axis], slice(*span), *whole[axis + 1 :])
+
+        kept = along(first, first + end - start)
+        made = self.capabilities.embed(x[along(start, end)], shape, kept, 0)
+        for span in ((0, start), (end, len(places))):
+            if span[0] < span[1]:
+                index = self._index(places[slice(*span)])
+                made = self.capabilities.index_add(made, axis, index, x[along(*span)])
+        return made
 
     def _index(self, places: Sequence[int]) -> Any:
         return self.xp.asarray(places, dtype=self.native_dtypes[int64])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -263,10 +262,17 @@ class Shapes(Family):
     @operator("diag_embed")
     def diag_embed(self, x: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
         """Return zeros with the last dimension of `x` along a diagonal of `dim1` and `dim2`."""
-        xp = self.xp
-        inserted, dims = embedded_shape(x.shape, offset, dim1, dim2)
-        sizes = check_size(inserted, 8)
-        places = xp.reshape(xp.arange(math.prod(sizes)), sizes)
-        flat = self.capabilities.diagonal(places, offset, *dims)
-        zeros = xp.zeros(math.prod(sizes), dtype=x.dtype)
-        return xp.reshape(self.capabilities.index_put(zeros, (flat,), x, False), sizes)
+        inserted, (row, column) = embedded_shape(x.shape, offset, dim1, dim2)
+        check_size(inserted, 8)
+        # In matrices without gaps the elements of a diagonal are one row and one column apart.
+        count, size = x.shape[-1], x.shape[-1] + abs(offset)
+        start = offset if offset > 0 else -offset * size
+        span = slice(start, start + count * (size + 1), size + 1)
+        shape = (*x.shape[:-1], size * size)
+        made = self.capabilities.embed(x, shape, (*[_ALL] * (x.ndim - 1), span), 0)
+        order = list(range(x.ndim - 1))
+        for dim, own in sorted([(row, x.ndim - 1), (column, x.ndim)]):
+            order.insert(dim, own)
+        matrices = self.xp.reshape(made, (*x.shape[:-1], size, size)).transpose(order)
+        flat = self.xp.reshape(self.capabilities.contiguous(matrices), (-1,))
+        return self.xp.reshape(flat, tuple(inserted))

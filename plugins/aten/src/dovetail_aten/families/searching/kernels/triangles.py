@@ -63,12 +63,9 @@ class Triangles(Family):
             height = width = 0
         rows, columns = xp.arange(height, dtype=xp.int64), xp.arange(width, dtype=xp.int64)
         distance = columns[None, :] - rows[:, None]
-        outside = distance > offset + top - left if lower else distance < offset + top - left
-        # The elements of the triangle come first, in their order.
-        order = xp.argsort(xp.reshape(outside, (-1,)), axis=0, stable=True)[:count]
-        width = max(width, 1)
-        places = [order // width + top, order % width + left]
-        return xp.stack(places, axis=0).astype(dtype or xp.int64)
+        bound = offset + top - left
+        found, across = xp.nonzero(distance <= bound if lower else distance >= bound)
+        return xp.stack([found + top, across + left], axis=0).astype(dtype or xp.int64)
 
     @operator("tril_indices")
     def tril_indices(

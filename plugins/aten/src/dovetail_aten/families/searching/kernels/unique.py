@@ -17,14 +17,6 @@ class Distinct(Sorted):
         """Return the places that were not asked for."""
         return self.xp.zeros((0,), dtype=self.xp.int64)
 
-    def _groups(self, starts: Array) -> tuple[Any, Any]:
-        """Return the group of each element, from where groups start, and the size of each group."""
-        xp = self.xp
-        if not starts.size:
-            return self._empty_places(), self._empty_places()
-        groups = xp.cumsum(starts, axis=0, dtype=xp.int64) - 1
-        return groups, xp.bincount(groups).astype(xp.int64)
-
     def _starts(self, rows: Array) -> Any:
         """Return where a row differs from the one before; NaN differs from everything."""
         xp = self.xp
@@ -34,17 +26,19 @@ class Distinct(Sorted):
         return xp.concatenate([xp.ones((min(1, rows.shape[0]),), dtype=xp.bool_), differs], axis=0)
 
     def _distinct(self, rows: Any, order: Any, grouped: bool = True) -> tuple[Any, Any, Any]:
-        """Return the rows without repetition, for each its group, and the sizes of the groups;
-        equal ones lie beside each other in the given order. Which group each is of costs a second
-        sorting: not `grouped`, the second result means nothing.
+        """Return the rows without repetition, for each its group if they are `grouped`, and the
+        sizes of the groups; equal ones lie beside each other in the given order.
         """
         xp = self.xp
         rows = rows if order is None else xp.take(rows, order, axis=0)
-        starts = self._starts(rows)
-        groups, counts = self._groups(starts)
+        starts, groups = self._starts(rows), self._empty_places()
+        if grouped:
+            groups = xp.cumsum(starts, axis=0, dtype=xp.int64) - 1
         if grouped and order is not None:
             groups = xp.take(groups, xp.argsort(order, axis=0, stable=True), axis=0)
-        return rows[starts], groups, counts
+        (places,) = xp.nonzero(starts)
+        ends = xp.concatenate([places[1:], xp.asarray([rows.shape[0]])], axis=0)
+        return xp.take(rows, places, axis=0), groups, ends[: places.shape[0]] - places
 
     @operator("_unique2")
     def unique(
@@ -74,7 +68,7 @@ class Distinct(Sorted):
         """
         if dim is not None:
             return self.unique_dim_consecutive(x, dim, return_inverse, return_counts)
-        found, groups, counts = self._distinct(self.xp.reshape(x, (-1,)), None)
+        found, groups, counts = self._distinct(self.xp.reshape(x, (-1,)), None, return_inverse)
         return (
             found,
             self.xp.reshape(groups, x.shape) if return_inverse else self._empty_places(),

@@ -24,7 +24,6 @@ class Special(Family):
     """Special functions of every element."""
 
     scipy_functions: ClassVar = {
-        "digamma": "special.psi",
         "i0": "special.i0",
         "igamma": "special.gammainc",
         "igammac": "special.gammaincc",
@@ -71,6 +70,19 @@ class Special(Family):
         found = self.scipy("special.erfinv", "erfinv")(x)
         return self.xp.copysign(found, x)
 
+    @operator("digamma")
+    @widened
+    def digamma(self, x: Array) -> Any:
+        """Return the derivative of lgamma: by SciPy of positive numbers, and of negative ones by
+        ``digamma(1 - x) - pi / tan(pi * x)``, since SciPy's takes 4 µs for each.
+        """
+        xp, like = self.xp, self.numbers.like
+        psi, one, zero = self.scipy("special.psi", "digamma"), like(x, 1), like(x, 0)
+        negative, whole = x < zero, xp.trunc(x)
+        found = psi(xp.where(negative, one - x, x))
+        pole = xp.where(x == whole, like(x, math.nan), xp.tan(like(x, math.pi) * (x - whole)))
+        return xp.where(negative, found - like(x, math.pi) / pole, found)
+
     @operator("polygamma")
     def polygamma(self, n: int, x: Array) -> Any:
         """Return derivative `n` of digamma, which is ``(-1) ** (n + 1) * n! * zeta(n + 1, x)``."""
@@ -81,7 +93,7 @@ class Special(Family):
     @widened
     def _derivative_of_digamma(self, x: Array, n: int) -> Any:
         if n == 0:
-            return self.scipy("special.psi", "polygamma")(x)
+            return self.digamma(x)
         xp, like = self.xp, self.numbers.like
         factorial = float(math.factorial(n)) if n <= _LAST_FACTORIAL else math.inf
         zeta = self.scipy("special.zeta", "polygamma")(like(x, float(n + 1)), x)

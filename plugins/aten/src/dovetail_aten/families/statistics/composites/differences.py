@@ -167,9 +167,11 @@ def trapezoid(y: object, x: Tensor, *, dim: int = -1) -> Any:
 def trapezoid_dx(y: Tensor, *, dx: Any = 1, dim: int = -1) -> Any:
     """Return the integral along a dimension by the trapezoidal rule, with steps of `dx`."""
     axis = _check_step("trapezoid", y, dx, dim)
-    sides = _sides(y, axis) if y.shape[axis] else (y, y)
-    before, behind = [F.sum(each, (axis,)) for each in sides]
-    return F.mul(F.add(before, behind), dx / 2)
+    total = F.sum(y, (axis,))
+    if y.shape[axis]:
+        ends = F.add(F.select(y, axis, 0), F.select(y, axis, -1))
+        total = F.sub(total, F.mul(ends, 0.5))
+    return F.mul(total, dx)
 
 
 def cumulative_trapezoid(y: object, x: Tensor, *, dim: int = -1) -> Any:
