@@ -12,6 +12,7 @@ from dovetail_dispatcher.sockets import COMPILED_ENTRY
 from dovetail_kernel import TensorBase
 
 from .compiled_entries import described
+from .excluded_operators import is_left_out
 
 
 def getter(function: FunctionType) -> Callable[[Any], Any]:
@@ -26,7 +27,7 @@ def getter(function: FunctionType) -> Callable[[Any], Any]:
         function.__defaults__,
         function.__closure__,
     )
-    if not COMPILED_ENTRY.is_filled:
+    if not COMPILED_ENTRY.is_filled or is_left_out(function):
         return own
 
     def form(text: FunctionType) -> EntryForm | None:
