@@ -455,3 +455,21 @@ def test_a_generator_begins_with_the_seed_that_it_has_in_pytorch() -> None:
     assert dovetail.Generator().initial_seed() == torch.Generator().initial_seed()
     numbers = [lib.rand(3, generator=lib.Generator()).tolist() for lib in (dovetail, torch)]
     assert numbers[0] == numbers[1]
+
+
+@pytest.mark.filterwarnings("ignore:.*out of bounds")
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_integers_of_floating_dtypes_have_the_bounds_that_these_can_hold(dtype: str) -> None:
+    bits = {"bfloat16": 12, "float16": 15}.get(dtype, 60)
+    for seed in range(40 * SEQUENCES):
+        drawn = random.Random(f"{dtype} {seed}")
+        low = drawn.choice((1, -1)) * drawn.randrange(2 ** drawn.randint(1, bits))
+        high = low + 1 + drawn.randrange(2 ** drawn.randint(1, bits))
+        made = []
+        for lib in (torch, dovetail):
+            lib.manual_seed(seed)
+            try:
+                made.append(lib.empty(4, dtype=getattr(lib, dtype)).random_(low, high).tolist())
+            except RuntimeError as error:
+                made.append(["is refused", "less than" in str(error)])
+        assert made[0] == made[1], (low, high)

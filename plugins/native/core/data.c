@@ -5,9 +5,6 @@
 #include "entry.h"
 #include "slots.h"
 
-#include <float.h>
-#include <stdlib.h>
-
 PyObject *
 tensor_around(const module_state *state, PyObject *array, quietness quiet)
 {
@@ -105,7 +102,7 @@ write_number(void *to, int type, PyObject *number)
         *(npy_int64 *)to = integer;
         return !overflow;
     }
-    return !overflow && (is_float || llabs(integer) <= 1LL << DBL_MANT_DIG);
+    return !overflow && (is_float || is_exact_as_double(integer));
 }
 
 /* Write the numbers in lists; `to` is set behind the last one. Return 0 as `write_number`. */

@@ -4,6 +4,8 @@
 
 #include "native.h"
 
+#include <float.h>
+
 #define MAX_PARAMETERS 32
 
 /* What a parameter takes on the fast path. */
@@ -61,8 +63,8 @@ typedef struct {
 #define ACCESSORS(X) \
     X(shape) X(size) X(stride) X(dim) X(ndim) X(numel) X(dtype) X(device) X(is_cpu) X(is_cuda) \
     X(is_meta) X(is_contiguous) X(data_ptr) X(storage_offset) X(tolist) X(to) X(cpu) \
-    X(requires_grad) X(requires_grad_) X(set_requires_grad) X(grad) X(data) X(__getitem__) X(tensor) X(as_tensor) \
-    X(from_numpy) X(__enter__) X(__exit__)
+    X(requires_grad) X(requires_grad_) X(set_requires_grad) X(grad) X(data) X(__getitem__) \
+    X(tensor) X(as_tensor) X(from_numpy) X(__enter__) X(__exit__)
 
 typedef enum {
 #define NUMBER_OF(name) ACCESSOR_##name,
@@ -196,6 +198,13 @@ PyObject *tensor_of_ints(const module_state *state, PyObject *list);
 /* entry_form.c. What a route gets where nothing was chosen for DTYPE or DEVICE, a borrowed reference:
  * classes hold both for good. NULL where the Python function has to say, or with an exception. */
 PyObject *default_of(const module_state *state, parameter_kind kind);
+
+/* Whether a float holds an int, and all ints nearer to 0. */
+static inline int
+is_exact_as_double(long long number)
+{
+    return number >= -(1LL << DBL_MANT_DIG) && number <= 1LL << DBL_MANT_DIG;
+}
 
 /* Whether a value names the cpu: its device, or the text "cpu". */
 static inline int

@@ -7,8 +7,6 @@
 #include "route.h"
 #include "slots.h"
 
-#define GREATEST_EXACT (1LL << 53) /* up to which floats have all whole numbers */
-
 /* ---- forms ----------------------------------------------------------------------------------- */
 
 static int
@@ -248,8 +246,7 @@ number_of(const module_state *state, const parameter *each, PyObject *value)
         each->classes[0] == (PyObject *)&PyFloat_Type) {
         int overflow;
         long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-        int is_exact = !overflow && number >= -GREATEST_EXACT && number <= GREATEST_EXACT;
-        return is_exact ? PyFloat_FromDouble((double)number) : NULL;
+        return !overflow && is_exact_as_double(number) ? PyFloat_FromDouble((double)number) : NULL;
     }
     if (each->kind != PARAMETER_TENSOR_OR_NUMBER || !PyArray_IsScalar(value, Generic) ||
         PyType_HasFeature(Py_TYPE(value), Py_TPFLAGS_HEAPTYPE)) {

@@ -1,8 +1,9 @@
 /* The instruction UNLESS_STORED: an array written into the memory of a tensor.
  *
  * Arrays of one dtype of NumPy's own, of one shape or of one element, and those that are cast without
- * a warning where `bits` says that they may be. All others, and memory that takes no writes, are left to the call that follows; of tensors given as `out=` also those that may
- * share memory with an operand, have another shape, or were made in inference mode. */
+ * a warning where `bits` says that they may be. All others, and memory that takes no writes, are left
+ * to the call that follows; of tensors given as `out=` also those that may share memory with an
+ * operand, have another shape, or were made in inference mode. */
 #include "route.h"
 #include "slots.h"
 

@@ -121,14 +121,11 @@ class Drawing(Family):
                     f"Overflow when unpacking long long: random integers of [{low}, {high}) need "
                     "more than 64 bits. Give bounds within int64."
                 )
-        if low >= high:
-            raise RuntimeError(
-                f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}. "
-                "The "
-                "upper end is exclusive."
-            )
+        _check_order(low, high)
         if dtype is not None:
             self._check_bounds(low, high, self.dtypes[dtype])
+            low, high = _kept_within(low, high, self.dtypes[dtype])
+            _check_order(low, high)
         sample = self._drawn_integers(low, high, like, generator)
         return sample if dtype is None else sample.astype(dtype, copy=False)
 
@@ -142,6 +139,37 @@ class Drawing(Family):
 
 
 @lru_cache(maxsize=32)
+def _check_order(low: int, high: int) -> None:
+    """Raise an error for bounds between which there is no integer."""
+    if low >= high:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}. The "
+            "upper end is exclusive."
+        )
+
+
+def _kept_within(low: int, high: int, kind: DType) -> tuple[int, int]:
+    """Return bounds of integers: of a floating dtype those of PyTorch, one step further in where
+    the first or last number would be rounded out of ``[low, high)``.
+    """
+    if kind.category < FLOAT:
+        return low, high
+    digits = round(math.log2(2 / finfo(kind).eps))
+    first, last = _rounded(low + 1, digits), _rounded(high - 1, digits)
+    if first < low:
+        low = first + (1 << (abs(low + 1).bit_length() - digits))
+    if last >= high:
+        high = last - (1 << (abs(high - 1).bit_length() - digits))
+    return low, high
+
+
+def _rounded(number: int, digits: int) -> int:
+    """Return the nearest integer of at most so many binary digits, the even one of two."""
+    step = 1 << max(abs(number).bit_length() - digits, 0)
+    whole, rest = divmod(number, step)
+    return (whole + (2 * rest > step or (2 * rest == step and whole % 2 == 1))) * step
+
+
 def _limits(wanted: DType) -> tuple[int, int]:
     """Return the least and the greatest integer that a dtype holds, or rounds."""
     if wanted.category >= FLOAT:
