@@ -65,5 +65,19 @@ class _Forwarder:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
+        parent, _, name = module.__name__.rpartition(".")
+        if name in vars(sys.modules[parent]):
+            sys.modules[parent].__class__ = _KeepsItsNames
         new = import_module(self._new)
         vars(module).update({"__getattr__": partial(getattr, new), "__doc__": new.__doc__})
+
+
+class _KeepsItsNames(ModuleType):
+    """A module that has functions named as modules that were inside of it: the import of one of
+    these, which sets it as an attribute, does not replace the function.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        loader = getattr(getattr(value, "__spec__", None), "loader", None)
+        if not (name in vars(self) and isinstance(loader, _Forwarder)):
+            super().__setattr__(name, value)
