@@ -8,6 +8,7 @@ import pytest
 
 from dovetail_aten import Tensor, arange, ones, tensor, zeros
 from dovetail_aten.tensor import index_items, indexing
+from dovetail_dispatcher import compiled_code
 from dovetail_kernel import int8, int64, plugin_manager, uint8
 
 plugin_manager.load_transform("autograd")
@@ -68,6 +69,7 @@ def test_a_list_stands_for_a_tensor_of_what_is_in_it(
     assert x[index].tolist() == expected
 
 
+@pytest.mark.skipif(compiled_code.is_in_force(), reason="compiled code makes it")
 def test_a_list_among_indices_is_made_a_tensor_once(
     x: Tensor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

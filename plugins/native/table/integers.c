@@ -27,6 +27,13 @@ integers_of(PyObject *object)
 PyArrayObject *
 in_type(PyArrayObject *array, int type)
 {
+    if (type == NPY_BOOL && (PyArray_ISFLOAT(array) || PyArray_ISCOMPLEX(array))) {
+        PyObject *zero = PyLong_FromLong(0); /* NumPy warns of NaN that becomes a truth value */
+        PyObject *truth =
+            zero == NULL ? NULL : PyObject_RichCompare((PyObject *)array, zero, Py_NE);
+        Py_XDECREF(zero);
+        return truth == NULL ? NULL : (PyArrayObject *)PyArray_EnsureArray(truth);
+    }
     return (PyArrayObject *)PyArray_FromArray(
         array, PyArray_DescrFromType(type),
         NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST);

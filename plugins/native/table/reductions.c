@@ -301,7 +301,9 @@ reduce(
         return made;
     }
     if (!take_array(array, &read)) {
-        return reduce_other(kind, array, dims, keepdim);
+        PyArrayObject *other = plain_array(array);
+        int is_wrong = is_given(dtype) && other != NULL && PyArray_TYPE(other) != NPY_INT64;
+        return is_wrong ? NULL : reduce_other(kind, array, dims, keepdim);
     }
     if (!read_optional_flag(keepdim, &keeps) || !read_axes(dims, &read)) {
         return NULL;
@@ -481,8 +483,7 @@ COMPUTE(count_nonzero)
 {
     reduced read;
     int keeps;
-    PyArrayObject *array =
-        read_in_type(arguments[0], NPY_BOOL, 1, arguments[1], NULL, &read, &keeps);
+    PyArrayObject *array = read_in_type(arguments[0], -1, 1, arguments[1], NULL, &read, &keeps);
     if (array == NULL) {
         return NULL;
     }
@@ -495,7 +496,9 @@ COMPUTE(count_nonzero)
         }
     }
     else {
-        PyArrayObject *numbers = in_type(array, NPY_INT64);
+        PyArrayObject *truth = in_type(array, NPY_BOOL);
+        PyArrayObject *numbers = truth == NULL ? NULL : in_type(truth, NPY_INT64);
+        Py_XDECREF(truth);
         result = numbers == NULL ? NULL : reduce_integers(INTEGER_add, numbers, read.mask, 0);
         Py_XDECREF(numbers);
     }

@@ -16,9 +16,7 @@ COMPUTE(nonzero)
     if (x == NULL || PyArray_NDIM(x) == 0) {
         return NULL;
     }
-    PyObject *mask = PyArray_TYPE(x) == NPY_BOOL ? Py_NewRef(x) : PyArray_Cast(x, NPY_BOOL);
-    PyObject *places = mask == NULL ? NULL : PyArray_Nonzero((PyArrayObject *)mask);
-    Py_XDECREF(mask);
+    PyObject *places = PyArray_Nonzero(x);
     if (places == NULL) { /* an array of int64 for each axis */
         return NULL;
     }

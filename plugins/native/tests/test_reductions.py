@@ -298,3 +298,29 @@ def test_a_gradient_is_summed_to_the_shape_that_was_broadcast(dtype):
         expected = x.double().sum_to_size(wanted).cpu().numpy()
         assert small.grad is not None
         close(small.grad.cpu().numpy(), expected.astype(dtype), 8 * UNITS[dtype], 30)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("name", ["sum", "prod"])
+def test_integers_are_added_in_the_dtype_of_the_call(name: str, dtype: str) -> None:
+    x = np.arange(24).reshape(2, 3, 4).astype(dtype)
+    for wanted in ("bool", "uint8", "int8", "int16", "int32", "int64", "float32"):
+        for axes in (None, 0, (0, 1)) if name == "sum" else (None, 1):
+            given = {} if axes is None else {"dim": axes}
+            made = getattr(dovetail, name)(
+                dovetail.from_numpy(x.copy()), **given, dtype=getattr(dovetail, wanted)
+            )
+            axis = axes if axes is None or isinstance(axes, tuple) else (axes,)
+            expected = getattr(x.astype(wanted), name)(axis=axis, dtype=wanted)
+            np.testing.assert_array_equal(made.numpy(), expected, strict=True)
+
+
+@pytest.mark.filterwarnings("error")
+def test_nan_is_true_without_a_warning() -> None:
+    x = dovetail.tensor([[float("nan"), 0.0], [1.0, float("nan")]])
+    for each in (x, x.double(), x.to(dovetail.complex64)):
+        assert each.count_nonzero() == 3
+        assert each.count_nonzero(0).tolist() == [2, 1]
+        assert each.all(0).tolist() == [True, False]
+        assert each.any(1).tolist() == [True, True]
+        assert each.nonzero().tolist() == [[0, 0], [1, 0], [1, 1]]

@@ -78,7 +78,8 @@ class Fourier(Family):
         axes = some_axes(dim, x.ndim)
         turned, back = self._in_order(x, axes, True)
         places = tuple(range(x.ndim - len(axes), x.ndim))
-        if (direct := self._direct("c2r", turned)) is not None:
+        is_whole = turned.shape[-1] == last_dim_size // 2 + 1
+        if is_whole and (direct := self._direct("c2r", turned)) is not None:
             return direct(turned, [*places], last_dim_size, False, normalization).transpose(back)
         sizes = (*[turned.shape[place] for place in places[:-1]], last_dim_size)
         transform, norm = self.scipy("fft.irfftn", "_fft_c2r"), _scale(_INVERSE, normalization)
