@@ -71,6 +71,16 @@ combine(const ufunc_loop *loop, PyArrayObject *array, char *to, const npy_intp *
         }
     }
     char *from = PyArray_BYTES(array);
+    int is_one = 1;
+    for (int i = 0; i < ndim; i++) {
+        is_one &= steps[i] == 0;
+    }
+    if (is_one && PyArray_ISONESEGMENT(array)) { /* one row, which a loop may leave early */
+        npy_intp size = PyArray_SIZE(array), row[] = {0, PyArray_ITEMSIZE(array), 0};
+        char *data[] = {to, from, to};
+        loop->function(data, &size, row, loop->data);
+        return;
+    }
     do {
         char *data[] = {to, from, to};
         npy_intp row[] = {steps[inner], strides[inner], steps[inner]};
