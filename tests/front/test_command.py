@@ -592,10 +592,10 @@ def test_doctor_finds_a_misspelt_variable(monkeypatch: pytest.MonkeyPatch) -> No
 def test_doctor_names_words_of_the_block_list_that_block_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("DOVETAIL_BLOCK", "dovetail_mpi dovetail-nativ")
+    monkeypatch.setenv("DOVETAIL_BLOCK", "dovetail_cuda dovetail-nativ")
     findings = doctor()
     assert findings["DOVETAIL_BLOCK='dovetail-nativ'"]["remedy"] == "Did you mean dovetail-native?"
-    assert "DOVETAIL_BLOCK='dovetail_mpi'" not in findings
+    assert "DOVETAIL_BLOCK='dovetail_cuda'" not in findings
 
 
 def test_doctor_knows_every_variable_that_dovetail_reads() -> None:
