@@ -195,8 +195,8 @@ def test_what_looks_for_ways_up_finds_them() -> None:
 def test_sockets_import_nothing_of_their_own_distribution_at_run_time(package: str) -> None:
     tree = ast.parse((SOURCES[package] / "sockets.py").read_text())
     imported = [node.module or "." for node in tree.body if isinstance(node, ast.ImportFrom)]
-    allowed = {"__future__", "contextlib", "typing"}
-    assert set(imported) <= allowed | {"dovetail_kernel.named_tuple", "dovetail_kernel.sockets"}
+    allowed = {"__future__", "contextlib", "typing", "dovetail_kernel.sockets"}
+    assert set(imported) <= allowed
     assert not [node for node in tree.body if isinstance(node, ast.Import)]
 
 

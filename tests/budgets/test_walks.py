@@ -15,15 +15,14 @@ pytestmark = pytest.mark.cpu_only(reason="walks lead to the kernels of the cpu")
 ROOT = Path(__file__).resolve().parents[2]
 
 BUDGETS = {
-    "x + y, missed": (156, 83),
-    "x + y, missed, recorded": (260, 147),
+    "x + y, missed": (141, 66),
+    "x + y, missed, recorded": (241, 124),
     "x + y, warm": (2, 0),
     "custom operator, warm": (6, 2),
-    "vmap(grad(f)), warm": (257, 134),
+    "vmap(grad(f)), warm": (255, 131),
     "backward, warm": (22, 14),
 }
-"""Frames and turns of each walk of ``benchmarks/walks.py``. Lower one when its walk is shorter.
-Constructors of `NamedTuple` count."""
+"""Frames and turns of each walk of ``benchmarks/walks.py``. Lower one when its walk is shorter."""
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,8 @@ provides.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dovetail_kernel.named_tuple import NamedTuple
 from dovetail_kernel.sockets import SharedSocket, Socket
 
 if TYPE_CHECKING:

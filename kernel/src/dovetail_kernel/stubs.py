@@ -14,9 +14,8 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from os.path import splitext
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from .named_tuple import NamedTuple
 from .public_places import publish, publish_loaded
 
 __all__ = ["Stub", "attach_stub", "read_stub"]

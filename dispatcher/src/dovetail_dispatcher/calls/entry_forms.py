@@ -10,9 +10,8 @@ import builtins
 from collections.abc import Callable, Collection
 from functools import partial, reduce
 from operator import or_
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from dovetail_kernel.named_tuple import NamedTuple
 from dovetail_kernel.signature import SCALAR_BITS
 
 from ..schema import Argument, FunctionSchema, default_of

@@ -7,9 +7,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable
 from keyword import iskeyword
-from typing import Any, Final, Self
-
-from dovetail_kernel.named_tuple import NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 from ..compilation import compile_source
 from ..schema import FunctionSchema

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from itertools import count
 from types import CodeType, FunctionType
-from typing import Final
+from typing import Final, NamedTuple
 
-from dovetail_kernel.named_tuple import NamedTuple
 from dovetail_kernel.signature import OVERRIDES
 
 from ..compilation import compile_source

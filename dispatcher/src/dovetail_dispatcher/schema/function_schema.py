@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import lru_cache
-from typing import Any, Final, NoReturn
-
-from dovetail_kernel.named_tuple import NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 from .formatting import format_argument, format_schema
 from .kept_property import kept

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import takewhile
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dovetail_kernel import Backend, DispatchKey, DispatchKeySet, is_included_in_alias, runtime_keys
-from dovetail_kernel.named_tuple import NamedTuple
 
 from .derivative_formula import Formula
 from .kernels import ARRAY, FALLTHROUGH, FORMULA, Kernel

@@ -5,9 +5,7 @@ out by it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
-
-from dovetail_kernel.named_tuple import NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 SavedKind: TypeAlias = Literal["input", "result", "list", "value"]
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection
 from types import FunctionType, MethodType
-
-from dovetail_kernel.named_tuple import NamedTuple
+from typing import NamedTuple
 
 from ..schema import FunctionSchema
 from .kernels import ARRAY, BOXED, FORMULA, Kernel

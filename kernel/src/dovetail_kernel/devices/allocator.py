@@ -8,11 +8,10 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from threading import RLock
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..errors import OutOfMemoryError
 from ..fork_locks import held_over_fork
-from ..named_tuple import NamedTuple
 
 _lock: Final = held_over_fork(RLock(), level=0)
 """Guards the counts of all allocators."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..named_tuple import NamedTuple
 from ..types.dtype import dtype
 
 

@@ -5,8 +5,7 @@ between each other's first and last element, and share none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from ..named_tuple import NamedTuple
+from typing import NamedTuple
 
 _MAX_STEPS = 10_000
 """After how many steps the search is given up."""

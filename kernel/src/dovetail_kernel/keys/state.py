@@ -13,10 +13,9 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from threading import Lock
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..fork_locks import renewed_after_fork
-from ..named_tuple import NamedTuple
 from ..signature import NO_GRAD
 from ..types.bits import allocate_bit
 from .dispatch_key import DispatchKey

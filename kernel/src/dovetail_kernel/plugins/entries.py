@@ -6,10 +6,9 @@ import os
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..errors import name_of_distribution, printable
-from ..named_tuple import NamedTuple
 from ..user_warning import warn_user
 
 if TYPE_CHECKING:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pluggy
-
-from ..named_tuple import NamedTuple
 
 PROJECT = "dovetail"
 

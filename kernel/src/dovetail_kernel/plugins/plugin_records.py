@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..named_tuple import NamedTuple
 from .entries import PluginEntry
 from .hookspecs import BackendSpec
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..devices.array_backend import ArrayBackend
 from ..devices.memory import is_writable, new_memory
 from ..devices.overlap import may_overlap_itself
 from ..fork_locks import held_over_fork
-from ..named_tuple import NamedTuple
 from ..types.dtype import uint8
 from .dataless import DatalessArray
 from .ownership import has_own_storage, holders, tensors_on_storage

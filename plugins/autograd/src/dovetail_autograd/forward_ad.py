@@ -8,10 +8,9 @@ Jacobian with the tangent.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dovetail_kernel import Guard, TensorBase
-from dovetail_kernel.named_tuple import NamedTuple
 
 from .engine.active_levels import LEVELS
 from .transforms.forward_mode.dual_interpreter import JvpLevel, attached_dual

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from dovetail_kernel import (
     Backend,
@@ -13,7 +13,6 @@ from dovetail_kernel import (
     on_new_backend,
 )
 from dovetail_kernel.devices import is_device_type
-from dovetail_kernel.named_tuple import NamedTuple
 
 from .. import registry
 from .changes import Change, make, open_transaction, take_back

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dovetail_dispatcher.table import registry
-from dovetail_kernel.named_tuple import NamedTuple
 
 _SHOWN: Final = 8
 """How many names of a list a message shows."""

@@ -8,13 +8,12 @@ arguments than their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dovetail_dispatcher.interception import call_overrides, overriding
 from dovetail_dispatcher.missing import MISSING
 from dovetail_dispatcher.schema import is_number
 from dovetail_kernel import TensorBase, warn_user_once
-from dovetail_kernel.named_tuple import NamedTuple
 
 from .numpy_calls import defaults_of
 from .refused_calls import refuse

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from inspect import CO_VARARGS
 from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 from dovetail_dispatcher import FunctionSchema, Operator
 from dovetail_dispatcher.calls import parameter
@@ -15,7 +15,6 @@ from dovetail_dispatcher.interception import call_overrides, overriding
 from dovetail_dispatcher.schema import is_number, stands_for_number
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import PYTHON_DTYPES, TensorBase, dtype
-from dovetail_kernel.named_tuple import NamedTuple
 
 from ..templates.arithmetic import ARITHMETIC
 from ..templates.choices import Candidate

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dovetail_kernel import float32
-from dovetail_kernel.named_tuple import NamedTuple
 
 from ..typing import Array, Namespace
 from .capabilities import Capabilities

@@ -5,10 +5,10 @@ arguments where that says it, else by trying one after the other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from dovetail_dispatcher.calls import INDENT
 from dovetail_dispatcher.schema import Argument, FunctionSchema
-from dovetail_kernel.named_tuple import NamedTuple
 
 from .python_function import python_schema, variadic_argument
 

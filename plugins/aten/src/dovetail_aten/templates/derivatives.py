@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from dovetail_dispatcher.calls import INDENT
 from dovetail_dispatcher.compilation import compile_functions
 from dovetail_dispatcher.table import Formula, Forward, Saved
-from dovetail_kernel.named_tuple import NamedTuple
 
 __all__ = ["Gradient", "Row", "Saved", "Tangent", "formulas_of_module"]
 

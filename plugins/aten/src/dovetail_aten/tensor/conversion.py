@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from dovetail_kernel import Device, MemoryFormat, TensorBase, dtype
-from dovetail_kernel.named_tuple import NamedTuple
 
 from ..kernel_support.geometry.memory_layout import check_memory_format
 from .data.dtype_arguments import as_dtype

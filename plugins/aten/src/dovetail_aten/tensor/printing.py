@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from dovetail_kernel import (
     DatalessArray,
@@ -18,7 +18,6 @@ from dovetail_kernel import (
     int64,
 )
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.named_tuple import NamedTuple
 from dovetail_kernel.sockets import AUTOGRAD
 
 from ..calling.signatures import shown_as

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Final, NoReturn, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeAlias
 
 from dovetail_kernel import Backend, TensorBase, dtype, dtype_of_signature
-from dovetail_kernel.named_tuple import NamedTuple
 
 from .flatten import flatten
 from .hooks import NodeHooks, RemovableHandle

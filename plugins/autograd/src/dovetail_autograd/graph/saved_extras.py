@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import TensorBase
-from dovetail_kernel.named_tuple import NamedTuple
 
 from .node import Node
 from .saved_tensor import check_unwritten, pack_saved

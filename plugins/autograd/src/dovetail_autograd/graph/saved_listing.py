@@ -4,10 +4,9 @@ changes nothing.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from dovetail_kernel import TensorBase
-from dovetail_kernel.named_tuple import NamedTuple
 
 from .function_node import BackwardCFunction
 from .node import Node

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dovetail_kernel import TensorBase, set_state, state
 from dovetail_kernel.keys import PYTHON_DISPATCH, STATE, inside_transform, outside_inference_mode
-from dovetail_kernel.named_tuple import NamedTuple
 from dovetail_kernel.signature import GRAD, NO_GRAD
 from dovetail_kernel.tensor import next_transform
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from dovetail_kernel import Size
-from dovetail_kernel.named_tuple import NamedTuple
 
 Flatten: TypeAlias = Callable[[Any], tuple[Iterable[Any], Any]]
 """Gives the items of a container, and what else is needed to make one like it: its context."""

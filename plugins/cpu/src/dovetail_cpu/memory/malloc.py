@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
-from typing import Final
-
-from dovetail_kernel.named_tuple import NamedTuple
+from typing import Final, NamedTuple
 
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3

@@ -10,13 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from dovetail_aten.kernel_support import check_size
 from dovetail_dispatcher.sockets import COMPILED_OPERATOR
-from dovetail_kernel.named_tuple import NamedTuple
 
 from ..functions.fused import multiply_add
 

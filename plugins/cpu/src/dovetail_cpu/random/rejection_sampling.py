@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 from math import ceil, cos, exp, floor, inf, isnan, lgamma, log, log1p, pi, sin, sqrt
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from dovetail_dispatcher.sockets import COMPILED_OPERATOR
-from dovetail_kernel.named_tuple import NamedTuple
 
 from . import plain_draws
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from dovetail_kernel import bfloat16, float16, float32, int64
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.named_tuple import NamedTuple
 
 from ...typing import Namespace, Tensor, TensorLike
 from .kernels.grid_sampling import BICUBIC, CUBIC, NEAREST, REFLECTION, ZEROS

@@ -6,8 +6,7 @@ Convolutions, pooling and their gradients are all made of them; the meta device 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from dovetail_kernel.named_tuple import NamedTuple
+from typing import NamedTuple
 
 
 class Window(NamedTuple):

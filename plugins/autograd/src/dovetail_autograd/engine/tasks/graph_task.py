@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 from dovetail_kernel import TensorBase, set_state, state
-from dovetail_kernel.named_tuple import NamedTuple
 from dovetail_kernel.signature import NO_GRAD
 
 from ...graph.node import EdgeTuple, Node

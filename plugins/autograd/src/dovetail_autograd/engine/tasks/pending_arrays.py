@@ -5,9 +5,7 @@ ready, nodes that are not, and how many gradients these still get.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
-
-from dovetail_kernel.named_tuple import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ...graph.node import EdgeTuple, Node
 from .array_backend_of_task import ArraySide, as_tensors

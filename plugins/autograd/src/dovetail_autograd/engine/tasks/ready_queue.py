@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count
-from typing import Final
+from typing import Final, NamedTuple
 
 from dovetail_kernel import TensorBase
-from dovetail_kernel.named_tuple import NamedTuple
 
 from ...graph import engine_ops
 from ...graph.node import Node

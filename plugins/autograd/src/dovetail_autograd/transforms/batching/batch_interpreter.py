@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from weakref import WeakSet, ref
 
 from dovetail_dispatcher import OpOverload
@@ -24,7 +24,6 @@ from dovetail_kernel import (
     warn_user,
 )
 from dovetail_kernel.keys import STATE, Transition
-from dovetail_kernel.named_tuple import NamedTuple
 from dovetail_kernel.signature import GRAD, WRAPPED_BIT
 
 from ...engine.active_levels import LEVELS

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 from dovetail_kernel import TensorBase
-from dovetail_kernel.named_tuple import NamedTuple
 
 from ...graph.engine_ops import list_operator, operator
 from ..pytree import Structure, flatten, flatten_prefix, unflatten

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dovetail_dispatcher.calls import keep_views
 from dovetail_kernel import TensorBase, tensor_class, tensors_on_storage, wrapped_backend
 from dovetail_kernel.keys import PYTHON_DISPATCH
-from dovetail_kernel.named_tuple import NamedTuple
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, NORMAL, VIEW, ZERO_DIM
 from dovetail_kernel.tensor import has_own_storage, new_tensor
 

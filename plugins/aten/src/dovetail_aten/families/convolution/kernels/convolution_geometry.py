@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from dovetail_kernel import dtype as DType
-from dovetail_kernel.named_tuple import NamedTuple
 
 from ....kernel_support.geometry.window_geometry import Window, per_dimension, positions
 

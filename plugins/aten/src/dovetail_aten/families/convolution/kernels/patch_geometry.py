@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-
-from dovetail_kernel.named_tuple import NamedTuple
+from typing import NamedTuple
 
 from ....kernel_support.geometry.window_geometry import Window, positions
 

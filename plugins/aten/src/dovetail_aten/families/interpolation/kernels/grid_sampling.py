@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dovetail_kernel import dtype, int64
-from dovetail_kernel.named_tuple import NamedTuple
 
 from ....kernel_support.family import Family, helper, operator, widened
 from ....typing import Array

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dovetail_kernel import float32, int64
-from dovetail_kernel.named_tuple import NamedTuple
 from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.dims import check_room

@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 from string import ascii_letters
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import int64
-from dovetail_kernel.named_tuple import NamedTuple
 
 from ....composites.reshaping import reshape
 from ....typing import Tensor

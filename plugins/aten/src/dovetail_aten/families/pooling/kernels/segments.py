@@ -6,9 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
-
-from dovetail_kernel.named_tuple import NamedTuple
+from typing import Any, NamedTuple
 
 from ....kernel_support.dims import check_room
 

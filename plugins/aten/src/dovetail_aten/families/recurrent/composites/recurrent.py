@@ -5,10 +5,9 @@ between layers. What the input gives to the gates is one product for the whole s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dovetail_aten._generated import functions as F
-from dovetail_kernel.named_tuple import NamedTuple
 
 from ....typing import Tensor
 from .recurrent_cells import Cell, Weights, check_dtype, gru_step, lstm_step, relu_step, tanh_step

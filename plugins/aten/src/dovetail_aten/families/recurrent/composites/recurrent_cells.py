@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import float32, float64
-from dovetail_kernel.named_tuple import NamedTuple
 
 from ....typing import Tensor, TensorLike
 
