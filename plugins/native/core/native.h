@@ -156,6 +156,10 @@ PyObject *set_shorten_traceback(PyObject *module, PyObject *function);
  * of. Sizes in bytes. */
 void repeat_item(char *to, const char *one, npy_intp item, npy_intp size);
 
+/* conversions.c: write numbers into an array of another dtype, which they are broadcast to, where no
+ * number is warned of. Return 1, 0 where that is left to the reference, or -1 with an exception. */
+int convert_into(PyArrayObject *to, PyArrayObject *from);
+
 /* The offset of a slot of a class. Return 0, or -1 with an exception. */
 int find_offset(PyTypeObject *type, const char *name, Py_ssize_t *offset);
 

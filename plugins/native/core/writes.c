@@ -39,51 +39,19 @@ is_plain_dtype(PyArrayObject *array)
            (PyTypeNum_ISUSERDEF(type) && !PyDataType_REFCHK(PyArray_DESCR(array)));
 }
 
-/* Whether numbers of a type are cast to another by NumPy without a warning: floating-point ones to
- * a wider type alone, others to all but half precision. */
-static int
-is_cast_quietly(int from, int to)
-{
-    int is_whole = PyTypeNum_ISINTEGER(from) || from == NPY_BOOL;
-    return (is_whole && (PyTypeNum_ISINTEGER(to) || to == NPY_FLOAT)) ||
-           ((is_whole || from == NPY_FLOAT) && to == NPY_DOUBLE);
-}
-
-/* Write numbers of double precision into an array of single precision, both in C order; return whether
- * they are. */
-static int
-store_rounded(PyArrayObject *to, PyArrayObject *from)
-{
-    if (PyArray_TYPE(to) != NPY_FLOAT || PyArray_TYPE(from) != NPY_DOUBLE ||
-        !PyArray_ISCARRAY(to) || !PyArray_ISCARRAY_RO(from) || !PyArray_SAMESHAPE(to, from)) {
-        return 0;
-    }
-    npy_intp size = PyArray_SIZE(to);
-    float *numbers = PyArray_DATA(to);
-    const double *wide = PyArray_DATA(from);
-    for (npy_intp i = 0; i < size; i++) {
-        numbers[i] = (float)wide[i];
-    }
-    return 1;
-}
-
 /* Write an array into another, which may be of another type if it `converts`: 1 if it was, 0 if it
  * is left to the reference, -1 with an error. */
 static int
 store_array(PyArrayObject *to, PyArrayObject *from, int converts)
 {
     int is_one = PyArray_NDIM(from) == 0;
-    int is_alike = PyArray_TYPE(to) == PyArray_TYPE(from) && is_plain_dtype(to);
-    if (converts && store_rounded(to, from)) {
-        return 1;
-    }
-    if (!(is_alike || (converts && is_cast_quietly(PyArray_TYPE(from), PyArray_TYPE(to)))) ||
-        !PyArray_ISBEHAVED(to) || !PyArray_ISBEHAVED_RO(from) ||
-        !(is_one || PyArray_SAMESHAPE(to, from))) {
+    int is_alike = PyArray_TYPE(to) == PyArray_TYPE(from);
+    if (!(is_alike ? is_plain_dtype(to) : converts) || !PyArray_ISBEHAVED(to) ||
+        !PyArray_ISBEHAVED_RO(from) || !(is_one || PyArray_SAMESHAPE(to, from))) {
         return 0;
     }
     if (!is_alike) {
-        return PyArray_CopyInto(to, from) < 0 ? -1 : 1;
+        return convert_into(to, from);
     }
     int is_c = PyArray_IS_C_CONTIGUOUS(to) && PyArray_IS_C_CONTIGUOUS(from);
     int is_fortran = PyArray_IS_F_CONTIGUOUS(to) && PyArray_IS_F_CONTIGUOUS(from);

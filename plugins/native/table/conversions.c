@@ -71,28 +71,26 @@ CONVERT_ROWS(double)
 static row_function *
 converter(int from, int to)
 {
-    int is_double = from == NPY_DOUBLE;
-    if (!is_double && from != NPY_FLOAT) {
-        return NULL;
+    static const struct {
+        int to;
+        row_function *of_float, *of_double;
+    } converters[] = {
+        {NPY_FLOAT, NULL, double_to_float},
+        {NPY_BOOL, float_to_bool, double_to_bool},
+        {NPY_INT8, float_to_int8, double_to_int8},
+        {NPY_UINT8, float_to_uint8, double_to_uint8},
+        {NPY_INT16, float_to_int16, double_to_int16},
+        {NPY_INT32, float_to_int32, double_to_int32},
+        {NPY_INT64, float_to_int64, double_to_int64},
+    };
+    for (size_t i = 0; i < sizeof converters / sizeof *converters; i++) {
+        if (converters[i].to == to) {
+            return from == NPY_FLOAT    ? converters[i].of_float
+                   : from == NPY_DOUBLE ? converters[i].of_double
+                                        : NULL;
+        }
     }
-    switch (to) {
-    case NPY_FLOAT:
-        return is_double ? double_to_float : NULL;
-    case NPY_BOOL:
-        return is_double ? double_to_bool : float_to_bool;
-    case NPY_INT8:
-        return is_double ? double_to_int8 : float_to_int8;
-    case NPY_UINT8:
-        return is_double ? double_to_uint8 : float_to_uint8;
-    case NPY_INT16:
-        return is_double ? double_to_int16 : float_to_int16;
-    case NPY_INT32:
-        return is_double ? double_to_int32 : float_to_int32;
-    case NPY_INT64:
-        return is_double ? double_to_int64 : float_to_int64;
-    default:
-        return NULL;
-    }
+    return NULL;
 }
 
 PyArrayObject *
@@ -136,6 +134,20 @@ is_quiet_cast(int from, int to)
     }
     return (from == NPY_FLOAT && (to == NPY_DOUBLE || to == NPY_CFLOAT || to == NPY_CDOUBLE)) ||
            (from == NPY_DOUBLE && to == NPY_CDOUBLE) || (from == NPY_CFLOAT && to == NPY_CDOUBLE);
+}
+
+int
+convert_into(PyArrayObject *to, PyArrayObject *from)
+{
+    int own = PyArray_TYPE(from), other = PyArray_TYPE(to);
+    row_function *function = converter(own, other);
+    if (function == NULL) {
+        return !is_quiet_cast(own, other) ? 0 : PyArray_CopyInto(to, from) < 0 ? -1 : 1;
+    }
+    row_call call = {function, NULL, 1, {from}, to, PyArray_DESCR(to), 1};
+    PyObject *made = compute_rows(&call);
+    Py_XDECREF(made);
+    return made != NULL ? 1 : PyErr_Occurred() == NULL ? 0 : -1;
 }
 
 /* A copy of an array with another dtype. From half precision and to it integers go through single

@@ -56,46 +56,60 @@ fill_with_nothing(integer_loop which, PyArrayObject *made)
     }
 }
 
-/* Combine the elements of an array into others, whose steps are 0 along the axes that are reduced:
- * row by row along the axis of the smallest step, so that memory is read as it lies. */
+/* Set the axes of an array and of what its elements are combined into, from the outermost in memory to
+ * the innermost; those that one step goes through are one. Return their number, which is at least 1. */
+static int
+join_axes(
+    PyArrayObject *array, const npy_intp *steps, npy_intp *dims, npy_intp *from, npy_intp *to)
+{
+    int count = 0, last = 0;
+    dims[0] = 1;
+    from[0] = to[0] = 0;
+    for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
+        npy_intp stride = PyArray_STRIDE(array, axis);
+        if (PyArray_DIM(array, axis) == 1) {
+            continue;
+        }
+        int at = count++;
+        for (; at > 0 && Py_ABS(from[at - 1]) < Py_ABS(stride); at--) {
+            dims[at] = dims[at - 1];
+            from[at] = from[at - 1];
+            to[at] = to[at - 1];
+        }
+        dims[at] = PyArray_DIM(array, axis);
+        from[at] = stride;
+        to[at] = steps[axis];
+    }
+    for (int i = 1; i < count; i++) {
+        int is_one = from[last] == from[i] * dims[i] && to[last] == to[i] * dims[i];
+        npy_intp size = is_one ? dims[last] * dims[i] : dims[i];
+        last += !is_one;
+        dims[last] = size;
+        from[last] = from[i];
+        to[last] = to[i];
+    }
+    return last + 1;
+}
+
+/* Combine the elements of an array into others, whose steps are 0 along the axes that are reduced. */
 static void
 combine(const ufunc_loop *loop, PyArrayObject *array, char *to, const npy_intp *steps)
 {
-    int ndim = PyArray_NDIM(array), inner = 0, at;
-    npy_intp index[NPY_MAXDIMS] = {0}, one = 1, zero = 0;
-    const npy_intp *dims = ndim ? PyArray_DIMS(array) : &one;
-    const npy_intp *strides = ndim ? PyArray_STRIDES(array) : &zero;
-    for (int i = 1; i < ndim; i++) {
-        if (dims[inner] == 1 || (dims[i] > 1 && Py_ABS(strides[i]) <= Py_ABS(strides[inner]))) {
-            inner = i;
-        }
-    }
-    char *from = PyArray_BYTES(array);
-    int is_one = 1;
-    for (int i = 0; i < ndim; i++) {
-        is_one &= steps[i] == 0;
-    }
-    if (is_one && PyArray_ISONESEGMENT(array)) { /* one row, which a loop may leave early */
-        npy_intp size = PyArray_SIZE(array), row[] = {0, PyArray_ITEMSIZE(array), 0};
-        char *data[] = {to, from, to};
-        loop->function(data, &size, row, loop->data);
-        return;
-    }
+    npy_intp dims[NPY_MAXDIMS], from[NPY_MAXDIMS], into[NPY_MAXDIMS], index[NPY_MAXDIMS] = {0};
+    int inner = join_axes(array, steps, dims, from, into) - 1, at;
+    char *element = PyArray_BYTES(array);
     do {
-        char *data[] = {to, from, to};
-        npy_intp row[] = {steps[inner], strides[inner], steps[inner]};
+        char *data[] = {to, element, to};
+        npy_intp row[] = {into[inner], from[inner], into[inner]};
         loop->function(data, &dims[inner], row, loop->data);
-        for (at = ndim - 1; at >= 0; at--) {
-            if (at == inner) {
-                continue;
-            }
-            from += strides[at];
-            to += steps[at];
+        for (at = inner - 1; at >= 0; at--) {
+            element += from[at];
+            to += into[at];
             if (++index[at] < dims[at]) {
                 break;
             }
-            from -= dims[at] * strides[at];
-            to -= dims[at] * steps[at];
+            element -= dims[at] * from[at];
+            to -= dims[at] * into[at];
             index[at] = 0;
         }
     } while (at >= 0);

@@ -210,19 +210,23 @@ windows_of(const convolution *of)
     return axis[0].number * axis[1].number * axis[2].number;
 }
 
-/* Add a number to the elements of each channel, which are one where the channels come last. */
+/* Add numbers to runs of elements: the next one to all of a run, or, for runs of as many elements as
+ * there are numbers, each to one. */
 #define ADD_BIAS(type)                                                                            \
-    for (npy_intp i = 0; i < images * (size == 1 ? 1 : rows); i++) {                              \
-        type *to = (type *)made + i * (size == 1 ? rows : size);                                  \
-        const type *numbers = (const type *)bias + (size == 1 ? 0 : i % rows);                    \
-        for (npy_intp j = 0; j < (size == 1 ? rows : size); j++) {                                \
-            to[j] += numbers[size == 1 ? j : 0];                                                  \
+    for (npy_intp i = 0; i < runs; i++) {                                                         \
+        type *to = (type *)made + i * run;                                                        \
+        const type *numbers = (const type *)bias + (step == 0 ? i % rows : 0);                    \
+        for (npy_intp j = 0; j < run; j++) {                                                      \
+            to[j] += numbers[j * step];                                                           \
         }                                                                                         \
     }
 
+/* Add the number of its channel, of `rows`, to each of `size` elements, of every image; the bias may be
+ * NULL. */
 static void
 add_bias(int precision, void *made, const void *bias, npy_intp images, npy_intp rows, npy_intp size)
 {
+    npy_intp step = size == 1, run = step ? rows : size, runs = step ? images : images * rows;
     if (bias != NULL && precision == 0) {
         ADD_BIAS(float)
     }
@@ -246,8 +250,8 @@ read_bias(PyObject *object, int precision, npy_intp rows, PyArrayObject **bias)
     return *bias != NULL;
 }
 
-/* Compute a part of a convolution from two others, with a bias of results or NULL. Return 0 for what is left to the reference, -1 with
- * an exception. */
+/* Compute a part of a convolution from two others, with a bias of results or NULL. Return 1, 0 for what
+ * is left to the reference, or -1 with an exception. */
 static int
 convolve_part(
     PyArrayObject *made, PyObject *first, PyObject *second, const void *bias, const convolution *of,
