@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fresh_interpreter import printed_by
 
 import dovetail
 from dovetail import Tensor, nn
@@ -118,10 +117,9 @@ def test_an_operator_without_differentiable_results_records_nothing() -> None:
 
 @pytest.mark.cpu_only(reason="a process of its own, without a chosen device")
 def test_the_first_call_of_a_process_may_be_explained() -> None:
-    text = "import dovetail; print(dovetail.explain(dovetail.zeros, 3))"
-    ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
-    assert "CPU: zeros at" in ran.stdout
-    assert "meta" not in ran.stdout
+    shown = printed_by("import dovetail; print(dovetail.explain(dovetail.zeros, 3))")
+    assert "CPU: zeros at" in shown
+    assert "meta" not in shown
 
 
 # -- functions, methods, modules, names ------------------------------------------------------------

@@ -16,9 +16,10 @@ import pytest
 core = pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
 dovetail = pytest.importorskip("dovetail", reason="the front end is not installed")
 
-from dovetail.overrides import TorchFunctionMode  # noqa: E402 - after what may be missing
-from dovetail_dispatcher import compiled_code  # noqa: E402
+from dovetail_dispatcher import compiled_code  # noqa: E402 - after what may be missing
 from dovetail_kernel.keys import StateGuard  # noqa: E402
+
+from .recorder import Recorder  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(not compiled_code.is_in_force(), reason="it is switched off"),
@@ -28,16 +29,6 @@ pytestmark = [
 CALLABLE = ("size", "stride", "dim", "numel", "is_contiguous", "data_ptr", "tolist")
 SETTING = ("requires_grad_", "set_requires_grad", "data", "__getitem__", "__enter__", "__exit__")
 OF_DATA = ("tensor", "as_tensor", "from_numpy")
-
-
-class Recorder(TorchFunctionMode):
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[Any] = []
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.seen.append(func)
-        return func(*args, **(kwargs or {}))
 
 
 def attribute(name: str) -> Any:

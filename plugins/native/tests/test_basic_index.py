@@ -15,8 +15,9 @@ import pytest
 core = pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
 dovetail = pytest.importorskip("dovetail", reason="the front end is not installed")
 
-from dovetail.overrides import TorchFunctionMode  # noqa: E402 - after what may be missing
-from dovetail_dispatcher import compiled_code  # noqa: E402
+from dovetail_dispatcher import compiled_code  # noqa: E402 - after what may be missing
+
+from .recorder import Recorder  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(not compiled_code.is_in_force(), reason="it is switched off"),
@@ -233,21 +234,13 @@ def test_gradients_go_through_indices() -> None:
 
 
 def test_modes_subclasses_and_transforms_see_indices() -> None:
-    class Recorder(TorchFunctionMode):
-        def __torch_function__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            seen.append(func)
-            return func(*args, **(kwargs or {}))
-
     class Sub(dovetail.Tensor):  # type: ignore[misc, name-defined]
         pass
 
-    seen: list[Any] = []
     x = dovetail.ones(2, 3)
-    with Recorder():
+    with Recorder() as mode:
         assert x[1, None].shape == (1, 3)
-    assert dovetail.Tensor.__getitem__ in seen
+    assert dovetail.Tensor.__getitem__ in mode.seen
     assert type(x.as_subclass(Sub)[0, :, None]) is Sub
     assert dovetail.func.vmap(lambda row: row[None, 1:])(x).shape == (2, 1, 2)
     with dovetail.autograd.forward_ad.dual_level():

@@ -16,8 +16,9 @@ import pytest
 core = pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
 dovetail = pytest.importorskip("dovetail", reason="the front end is not installed")
 
-from dovetail.overrides import TorchFunctionMode  # noqa: E402 - after what may be missing
-from dovetail_dispatcher import compiled_code  # noqa: E402
+from dovetail_dispatcher import compiled_code  # noqa: E402 - after what may be missing
+
+from .recorder import Recorder  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(not compiled_code.is_in_force(), reason="it is switched off"),
@@ -131,18 +132,9 @@ def test_memory_is_shared(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["tensor", "as_tensor"])
 def test_modes_see_the_function(name: str) -> None:
-    seen_by_mode = []
-
-    class Recorder(TorchFunctionMode):
-        def __torch_function__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            seen_by_mode.append(func)
-            return func(*args, **(kwargs or {}))
-
-    with Recorder():
+    with Recorder() as mode:
         getattr(dovetail, name)([1.0])
-    assert seen_by_mode[0] is getattr(dovetail, name)
+    assert mode.seen[0] is getattr(dovetail, name)
 
 
 @pytest.mark.parametrize("blocked", ["", "cpu"])

@@ -18,6 +18,7 @@ from dovetail.overrides import TorchFunctionMode
 from dovetail_dispatcher import compiled_code
 
 from .compiled_kernels import kernel
+from .recorder import Recorder
 
 pytestmark = [
     pytest.mark.skipif(not compiled_code.is_in_force(), reason="it is switched off"),
@@ -58,12 +59,12 @@ def test_a_device_that_is_given_is_the_one_and_modes_see_it_as_it_is(factory):
         assert factory(2).device.type == "meta"
     seen = []
 
-    class Recorder(TorchFunctionMode):
+    class Devices(TorchFunctionMode):
         def __torch_function__(self, func, types, args=(), kwargs=None):
             seen.append((kwargs or {}).get("device"))
             return func(*args, **(kwargs or {}))
 
-    with Recorder():
+    with Devices():
         factory(2, device="cpu")
     assert "cpu" in map(str, seen)
     with pytest.raises(RuntimeError):
@@ -324,16 +325,6 @@ def test_other_calls_of_a_factory_that_goes_by_a_tensor_are_those_of_its_text(na
     with Recorder() as mode:
         entry(x, *number)
     assert entry in mode.seen
-
-
-class Recorder(TorchFunctionMode):
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[Any] = []
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.seen.append(func)
-        return func(*args, **(kwargs or {}))
 
 
 @pytest.mark.parametrize("key", ("CPU", "BackendSelect"))

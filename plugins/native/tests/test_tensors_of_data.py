@@ -17,6 +17,8 @@ dovetail = pytest.importorskip("dovetail", reason="the front end is not installe
 
 from dovetail_dispatcher import compiled_code  # noqa: E402 - after what may be missing
 
+from .recorder import Recorder  # noqa: E402
+
 pytestmark = [
     pytest.mark.skipif(not compiled_code.is_in_force(), reason="it is switched off"),
     pytest.mark.cpu_only(reason="entries are the same on all devices"),
@@ -208,15 +210,8 @@ def test_factories_make_tensors_that_require_grad(wanted: Any) -> None:
 
 
 def test_modes_see_these_calls() -> None:
-    from dovetail.overrides import TorchFunctionMode
-
-    class Noted(TorchFunctionMode):
-        def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            calls.append(f)
-            return f(*args, **(kwargs or {}))
-
-    x, calls = dovetail.ones(2), []
-    with Noted():
+    x = dovetail.ones(2)
+    with Recorder() as mode:
         x.to("cpu")
         x.cpu()
         x.new_zeros(2)
@@ -224,7 +219,7 @@ def test_modes_see_these_calls() -> None:
         dovetail.zeros_like(x, device="cpu")
         assert not x.is_cuda
     for each in (x.to, x.cpu, x.new_zeros):
-        assert getattr(dovetail.Tensor, each.__name__) in calls
-    assert dovetail.tensor in calls
-    assert dovetail.zeros_like in calls
-    assert dovetail.Tensor.is_cuda.__get__ in calls
+        assert getattr(dovetail.Tensor, each.__name__) in mode.seen
+    assert dovetail.tensor in mode.seen
+    assert dovetail.zeros_like in mode.seen
+    assert dovetail.Tensor.is_cuda.__get__ in mode.seen
