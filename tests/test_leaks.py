@@ -234,6 +234,19 @@ def test_nothing_holds_the_input_afterwards_and_nothing_is_left_to_collect(name:
     assert gc.collect() == 0
 
 
+@pytest.mark.usefixtures("without_collector")
+def test_formulas_that_are_lowered_after_some_calls_leave_nothing_to_collect() -> None:
+    def run() -> None:
+        x = dt.ones(2, requires_grad=True)
+        ((x.exp() * x).sigmoid() / x).sum().backward()
+
+    run()  # loads what is loaded once
+    gc.collect()
+    for _ in range(40):
+        run()
+    assert gc.collect() == 0
+
+
 def _come_and_go(number: int) -> list[weakref.ref[Any]]:
     library = Library(f"passing{number}", "DEF")
     library.define("f(Tensor x, int n=1) -> Tensor")

@@ -273,9 +273,11 @@ class _Lowering:
         names = [name for name in (*self._registers, "k") if name in read]
         for name in read.difference(names) | (read & self._bound_within):
             self._global(name)
-        parameters = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
-        tree = ast.fix_missing_locations(ast.Expression(ast.Lambda(parameters, expression)))
-        function = eval(compile(tree, "<formula>", "eval"), self._function.__globals__)
+        taken = [ast.copy_location(ast.arg(name), expression) for name in names]
+        parameters = ast.arguments([], taken, None, [], [], None, [])
+        function_tree = ast.copy_location(ast.Lambda(parameters, expression), expression)
+        code = compile(ast.Expression(function_tree), "<formula>", "eval")
+        function = eval(code, self._function.__globals__)
         values = [
             self._to.constant(self._kernels) if name == "k" else self._to.at(self._registers[name])
             for name in names
