@@ -7,6 +7,7 @@ from small_library import tensor
 
 import dovetail_autograd as autograd
 from dovetail_dispatcher import _scoped_library, ops
+from dovetail_kernel import DispatchKey, IncludeDispatchKeyGuard
 
 mul, add, add_, mul_ = (
     ops.aten.mul.Tensor,
@@ -71,6 +72,20 @@ def test_a_view_knows_its_root():
     view = select(select(base, 0, 0), 0, 0)
     assert view._base is base
     assert not ops.aten.detach.default(base)._is_view()
+
+
+@pytest.mark.parametrize("key", ["TESTING_ONLY_GenericMode", "FuncTorchDynamicLayerFrontMode"])
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_a_fallback_in_the_place_of_autograd_returns_no_view_that_it_did_not_make(
+    key: str, requires_grad: bool
+) -> None:
+    made = tensor([7.0])
+    with _scoped_library("_", "IMPL") as library:
+        library.fallback(lambda op, *args: made, key)
+        with IncludeDispatchKeyGuard(getattr(DispatchKey, key)):
+            result = select(tensor([[1.0]], requires_grad), 0, 0)
+    assert result is made
+    assert not made._is_view() and not made.requires_grad
 
 
 def test_gradients_flow_through_a_view():

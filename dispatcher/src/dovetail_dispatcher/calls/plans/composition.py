@@ -163,8 +163,11 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
             return custom_plan(op, kernel, _passed(composition, kernel))
         case "boxed":
             plan = boxed_plan(op, kernel, _passed(composition, kernel))
-            # What a mode returns is a view where Autograd, which is left out, would say so.
-            return AUTOGRAD_LAYERS.plug.note_views(composition, plan) if composition.views else plan
+            # What a mode returns is a view where Autograd, which is left out, would say so; what
+            # stands in the place of Autograd returns what it returns.
+            if composition.views and chosen in after_ADInplaceOrView_keyset:
+                return AUTOGRAD_LAYERS.plug.note_views(composition, plan)
+            return plan
         case "wrapped":
             return wrapped_plan(op, kernel)
         case "count writes":
