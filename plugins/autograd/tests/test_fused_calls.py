@@ -20,7 +20,6 @@ pytestmark = pytest.mark.skipif(
 RANDOM = np.random.default_rng(0)
 X, WEIGHT, BIAS = (RANDOM.standard_normal(size) for size in ((4, 3), (2, 3), (2,)))
 SEED = RANDOM.standard_normal((4, 2))
-SCORES, CLASSES = RANDOM.standard_normal((4, 3)), np.array([0, 2, 1, 1])
 
 
 def real(values: Any, requires_grad: bool = True) -> Any:
@@ -182,46 +181,3 @@ def test_two_threads_split_a_node_once() -> None:
         for each in threads:
             each.join()
         assert seen[0] is seen[1]
-
-
-# -- cross entropy ---------------------------------------------------------------------------------
-
-
-def cross_entropy(**options: Any) -> tuple[Any, Any]:
-    scores = real(SCORES)
-    target = tensor(CLASSES, dtype=np.int64)
-    return ops.aten.cross_entropy_loss(scores, target, **options), scores
-
-
-def softmax() -> Any:
-    powers = np.exp(SCORES - SCORES.max(1, keepdims=True))
-    return powers / powers.sum(1, keepdims=True)
-
-
-@pytest.mark.parametrize("split", [False, True])
-def test_cross_entropy_has_its_gradient_fused_and_split(split: bool) -> None:
-    loss, scores = cross_entropy()
-    rows = np.arange(4)
-    close(loss, -np.log(softmax()[rows, CLASSES]).mean())
-    assert is_fused(loss)
-    if split:
-        node = loss.grad_fn
-        assert node.name() == "NllLossBackward0"
-        ((inner, _),) = node.next_functions
-        assert inner.name() == "LogSoftmaxBackward0"
-        close(inner._saved_result, np.log(softmax()))
-        close(node._saved_self, np.log(softmax()))
-        assert node._saved_self.grad_fn is inner
-    loss.backward()
-    expected = softmax()
-    expected[rows, CLASSES] -= 1
-    close(scores.grad, expected / 4)
-
-
-def test_cross_entropy_of_another_reduction_sums_alike() -> None:
-    loss, scores = cross_entropy(reduction=2)
-    close(loss, -np.log(softmax()[np.arange(4), CLASSES]).sum())
-    loss.backward()
-    expected = softmax()
-    expected[np.arange(4), CLASSES] -= 1
-    close(scores.grad, expected)

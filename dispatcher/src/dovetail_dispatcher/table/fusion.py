@@ -37,20 +37,16 @@ class Fusion:
     operator
         Qualified name of the composite, ``aten::linear``.
     inner, outer
-        Qualified names of the operators that it calls. `inner` has one differentiable input.
+        Qualified names of the operators that it calls. `inner` is a view of one differentiable
+        input.
     inner_arguments, outer_arguments
         Their arguments: an argument of the composite, an `Always`, or `INNER`. They also contain
         values that a formula saves and that cannot be derived from other values.
     dims
         Required numbers of dimensions of arguments; other calls are not fused.
-    fixed
-        Required values of arguments.
     helper
         Helper of the array kernels that computes the result from `helper_arguments`, which are
         arguments of the composite. A backend without this helper does not fuse the calls.
-    kept
-        Slots of the node for the additional arrays that `helper` returns, including results that
-        formulas save, under the names of the formulas.
     """
 
     operator: ClassVar[str]
@@ -59,10 +55,8 @@ class Fusion:
     outer: ClassVar[str]
     outer_arguments: ClassVar[Arguments]
     dims: ClassVar[Mapping[str, int]]
-    fixed: ClassVar[Mapping[str, Any]] = {}
     helper: ClassVar[str]
     helper_arguments: ClassVar[tuple[str, ...]]
-    kept: ClassVar[tuple[str, ...]] = ()
 
     def takes(self, dtype_bits: int) -> bool:
         """Return whether a call with arguments of these dtypes is fused."""
@@ -73,8 +67,8 @@ class Fusion:
         """Return one gradient per input of `outer`, as the array body of a `Formula`; the gradient
         for `INNER` is that of the input of `inner`.
 
-        If `inner` is a view, a slot of the node named like that argument of the composite contains
-        its input, and ``<name>_array`` its original array.
+        A slot of the node named like that argument of the composite contains the input of `inner`,
+        and ``<name>_array`` its original array.
         """
         raise NotImplementedError
 

@@ -1,13 +1,11 @@
-"""Composites that are computed and recorded as one call: a linear layer with bias, and cross
-entropy of classes.
-"""
+"""Composites that are computed and recorded as one call: a linear layer with bias."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
 from dovetail_dispatcher.table import INNER, Always, Arguments, Fusion
-from dovetail_kernel import DTYPES, int64
+from dovetail_kernel import DTYPES
 
 _REAL: Final = tuple([each.bit for each in DTYPES if each.is_floating_point])
 
@@ -63,47 +61,4 @@ class Linear(Fusion):
         return shape[::-1]
 
 
-class CrossEntropy(Fusion):
-    """``nll_loss_forward(_log_softmax(self, 1), target, None, reduction, ignore_index)``."""
-
-    operator = "aten::cross_entropy_loss"
-    inner = "aten::_log_softmax"
-    inner_arguments: ClassVar[Arguments] = {"self": "self", "dim": Always(1)}
-    outer = "aten::nll_loss_forward"
-    outer_arguments: ClassVar[Arguments] = {
-        "self": INNER,
-        "target": "target",
-        "weight": Always(None),
-        "reduction": "reduction",
-        "ignore_index": "ignore_index",
-    }
-    dims: ClassVar[dict[str, int]] = {"self": 2, "target": 1}
-    fixed: ClassVar[dict[str, Any]] = {"weight": None, "label_smoothing": 0.0}
-    helper = "cross_entropy"
-    helper_arguments = ("self", "target", "reduction", "ignore_index")
-    kept = ("log_probabilities", "total_weight")
-
-    def takes(self, dtype_bits: int) -> bool:
-        return bool(dtype_bits & int64.bit) and dtype_bits & ~int64.bit in _REAL
-
-    @staticmethod
-    def backward(node: Any, k: Any, edges: object, grad: Any) -> Any:
-        target = node._target
-        version = target._counter
-        if version is not None and version.value != node._target_version:
-            node.unpack_target()
-        output, ignore_index = node.log_probabilities, node._ignore_index
-        classes = k.classes_in_range(target.array, output.shape[1], ignore_index)
-        logits = k.cross_entropy_backward(
-            grad, output, classes, node._reduction, ignore_index, node.total_weight
-        )
-        return (logits,)
-
-    def inner_result(self, node: Any) -> Any:
-        return node.log_probabilities
-
-    def inner_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return shape
-
-
-FUSIONS: Final = (Linear(), CrossEntropy())
+FUSIONS: Final = (Linear(),)

@@ -277,11 +277,7 @@ def _mark_view(step: autograd.MarkView, to: Assembler) -> None:
 
 
 def _unless_fitting(step: autograd.UnlessFitting, to: Assembler) -> None:
-    unfit = [
-        to.emit("UNLESS_DEFAULT", to.register(value), flags=int(fixed is None), objects=(fixed,))
-        for value, fixed in step.fixed
-    ]
-    unfit += [to.emit("UNLESS_GIVEN", to.register(value)) for value in step.optional]
+    unfit = [to.emit("UNLESS_GIVEN", to.register(value)) for value in step.optional]
     unfit += [to.emit("UNLESS_NDIM", to.register(value), bits=count) for value, count in step.dims]
     over = to.emit("JUMP")
     to.land(*unfit)

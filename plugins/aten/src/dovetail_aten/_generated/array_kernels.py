@@ -277,9 +277,6 @@ HELPERS: dict[str, tuple[str, ...]] = {
     'interpolation.GridSampling': (
         'grid_sampler_backward',
     ),
-    'losses.Likelihood': (
-        'classes_in_range', 'cross_entropy', 'cross_entropy_backward',
-    ),
     'matmul.MatrixProducts': (
         'linear', 'matmul',
     ),

@@ -23,7 +23,6 @@ from dovetail_dispatcher.table import INNER, Always, Formula, Fusion, registry
 from dovetail_kernel import (
     Backend,
     TensorBase,
-    VersionCounter,
     renewed_after_fork,
     share_storage,
     share_version,
@@ -51,10 +50,10 @@ class FusedSlots(Record):
     place
         Which of them is the input of the inner operator. Where it needs no gradient, nothing is
         fused.
-    tensors, values
-        Slots for arguments of the composite that the outer node saves.
+    tensors
+        Slots for arguments of the composite that the node saves.
     inner_input
-        The argument of the composite that the inner operator shows, if that is a view.
+        The argument of the composite that the inner operator shows.
     constants, inner_constants
         Slots of the two nodes that are the same for every call.
     """
@@ -62,8 +61,7 @@ class FusedSlots(Record):
     inputs: tuple[str, ...]
     place: int
     tensors: dict[str, str]
-    values: dict[str, str]
-    inner_input: str | None
+    inner_input: str
     constants: dict[str, Any]
     inner_constants: dict[str, Any]
 
@@ -73,7 +71,6 @@ def fused_slots(fusion: Fusion, outer: Formula, inner: Formula) -> FusedSlots:
     """Return what a node keeps that stands for `outer` applied to the result of `inner`."""
     given = fusion.outer_arguments
     tensors: dict[str, str] = {}
-    values: dict[str, str] = {}
     constants: dict[str, Any] = {}
     for saved in outer.saved:
         slot, source = f"_{saved.name}", given.get(saved.name, INNER)
@@ -82,12 +79,10 @@ def fused_slots(fusion: Fusion, outer: Formula, inner: Formula) -> FusedSlots:
             if saved.kind == "input":
                 constants[f"{slot}_version"] = 0
         elif source is not INNER:
-            (tensors if saved.kind == "input" else values)[slot] = source
+            tensors[slot] = source
     (inner_input,) = [fusion.inner_arguments[name] for name in inner.inputs]
     assert isinstance(inner_input, str)
-    is_view = operator_of(fusion.inner).schema._is_view_op()
-    if is_view:
-        tensors[inner_input] = inner_input
+    tensors[inner_input] = inner_input
     inputs = [given[name] for name in outer.inputs]
     place = inputs.index(INNER)
     inputs[place] = inner_input
@@ -96,8 +91,7 @@ def fused_slots(fusion: Fusion, outer: Formula, inner: Formula) -> FusedSlots:
         inputs=tuple([name for name in inputs if isinstance(name, str)]),
         place=place,
         tensors=tensors,
-        values=values,
-        inner_input=inner_input if is_view else None,
+        inner_input=inner_input,
         constants=constants,
         inner_constants={slot: each.value for slot, each in always if isinstance(each, Always)},
     )
@@ -147,13 +141,11 @@ def fused_class(fusion: Fusion, outer: Formula, inner: Formula) -> type[Node]:
     outer_class: Any = build_node_class(outer, is_real=True)
     fused = fused_slots(fusion, outer, inner)
     slots = {slot for saved in outer.saved for slot in slots_of(saved)}
-    stored = [*fusion.kept, *fused.values]
+    array = f"{fused.inner_input}_array"
+    stored = [array]
     for slot in fused.tensors:
         stored += [slot, f"{slot}_version"]
-    freed = {*freed_slots(outer)} - set(fused.constants) | {*fusion.kept, *fused.tensors}
-    if fused.inner_input is not None:
-        stored.append(f"{fused.inner_input}_array")
-        freed.add(f"{fused.inner_input}_array")
+    freed = {*freed_slots(outer)} - set(fused.constants) | {array, *fused.tensors}
     own = ["inner", *[slot for slot in stored if slot not in slots]]
     place, body = fused.place, fusion.backward
 
@@ -196,21 +188,14 @@ def _split(node: Any, fusion: Fusion, fused: FusedSlots) -> None:
     edges[fused.place] = (inner, 0)
     outer: Formula = node.outer_class._formula_record
     name = outer.inputs[fused.place]
-    if getattr(node, fused.inner_input or fusion.kept[0]) is RELEASED:
+    if getattr(node, fused.inner_input) is RELEASED:
         inner._release_saved()
         node._release_saved()
         result: Any = RELEASED
     else:
         result = _result_of_inner(node, inner, fusion, fused)
-        for saved in inner._formula_record.saved:
-            if saved.kind == "result":
-                setattr(inner, f"_{saved.name}", (result.array, result._counter, 0))
-        for saved in outer.saved:
-            if saved.kind == "result":
-                array = getattr(node, saved.name)
-                setattr(node, f"_{saved.name}", (array, VersionCounter(), 0))
     setattr(node, f"_{name}", result if _needs(node, outer, name) else None)
-    setattr(node, f"_{name}_version", getattr(node, f"{fused.inner_input}_version", 0))
+    setattr(node, f"_{name}_version", getattr(node, f"{fused.inner_input}_version"))
     node.inner = inner
     node.next_edges = tuple(edges)
 
@@ -251,9 +236,6 @@ def _result_of_inner(node: Any, inner: Node, fusion: Fusion, fused: FusedSlots) 
     bits = backend.bit | dtype_bit | NORMAL | GRAD | (0 if array.ndim else ZERO_DIM)
     tensor = new_tensor(array, bits, tensor_class())
     tensor._grad_fn = inner
-    if fused.inner_input is None:
-        tensor._counter = VersionCounter()
-        return tensor
     source: TensorBase = getattr(node, fused.inner_input)
     tensor._storage = share_storage(source)
     tensor._counter = share_version(source)

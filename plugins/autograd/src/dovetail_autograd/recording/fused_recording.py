@@ -105,7 +105,7 @@ class _FusedCall:
         self.arguments = {a.name: a for a in self.op.schema.arguments}
         self.values = {a.name: argument_value(a) for a in self.op.schema.arguments}
         self.result = Value("result")
-        self.arrays = [Value("array"), *map(Value, self.fusion.kept)]
+        self.array = Value("array")
         self.mark = INFERENCE if composition.state.inference else NORMAL
 
     def plan(self, helper: Callable[..., object]) -> RoutePlan:
@@ -116,16 +116,15 @@ class _FusedCall:
     def _call(self, helper: Callable[..., Any]) -> CallKernel:
         given = tuple([self._array_of(name) for name in self.fusion.helper_arguments])
         call = KernelCall("helper", helper, given, quiet=quiet(self.backend, helper))
-        return CallKernel(tuple(self.arrays), call)
+        return CallKernel((self.array,), call)
 
     def _wrap(self) -> WrapArray:
         dtype = dtype_of_signature(self.key & DTYPE_MASK & DIFFERENTIABLE)
         signature = Signature(self.backend.bit | self.mark, dtype, True, True, self.backend.arrays)
-        return WrapArray(self.arrays[0], self.result, signature)
+        return WrapArray(self.array, self.result, signature)
 
     def recorded_plan(self, helper: Callable[..., object], node_class: Any) -> RoutePlan:
         """Return the plan of a call that is recorded by a node of `node_class`."""
-        arrays, result = self.arrays, self.result
         inputs = [self.arguments[name] for name in self.fused.inputs]
         found = [find_edge(a, self.key, is_given=True) for a in inputs]
         edges = tuple([each.edge for each in found])
@@ -141,17 +140,16 @@ class _FusedCall:
                 RecordNode(
                     node_class,
                     edges,
-                    (DescribeResults((arrays[0],)), *self._saved(arrays[1:])),
+                    (DescribeResults((self.array,)), *self._saved()),
                     self.backend,
-                    makes=(result,),
+                    makes=(self.result,),
                     numbers=("inner", "sequence_nr"),
                 ),
             ),
-            (result,),
+            (self.result,),
         )
 
     def _unless_fitting(self) -> Step:
-        fixed = tuple([(self.values[name], v) for name, v in self.fusion.fixed.items()])
         dims = tuple([(self.values[name], count) for name, count in self.fusion.dims.items()])
         optional = tuple(
             [
@@ -160,21 +158,19 @@ class _FusedCall:
                 if self.arguments[name].real_type.schema_str == "Tensor?"
             ]
         )
-        return self._composite(UnlessFitting, fixed=fixed, optional=optional, dims=dims)
+        return self._composite(UnlessFitting, optional=optional, dims=dims)
 
     def _composite(self, step: Callable[..., Step], **fields: Any) -> Step:
         """Return the step that runs the composite itself under some condition."""
         return step(composite=self.kernel.fn, arguments=tuple(self.values.values()), **fields)
 
-    def _saved(self, kept: list[Value]) -> list[Step]:
+    def _saved(self) -> list[Step]:
         fused, values = self.fused, self.values
-        steps: list[Step] = [SaveValue(each.name, each) for each in kept]
-        if fused.inner_input is not None:
-            array = ArrayOf(values[fused.inner_input])
-            steps.append(SaveValue(f"{fused.inner_input}_array", array))
-        steps += [SaveTensor(slot, values[name]) for slot, name in fused.tensors.items()]
-        steps += [SaveValue(slot, values[name]) for slot, name in fused.values.items()]
-        return steps
+        array = ArrayOf(values[fused.inner_input])
+        return [
+            SaveValue(f"{fused.inner_input}_array", array),
+            *[SaveTensor(slot, values[name]) for slot, name in fused.tensors.items()],
+        ]
 
     def _array_of(self, name: str) -> Operand:
         value = self.values[name]
@@ -201,24 +197,17 @@ class UnlessFitting(_RunComposite):
 
     Attributes
     ----------
-    fixed
-        Arguments and the values that they must have.
     optional
         Those that must be given.
     dims
         Tensors and how many dimensions they must have.
     """
 
-    fixed: tuple[tuple[Value, Any], ...]
     optional: tuple[Value, ...]
     dims: tuple[tuple[Value, int], ...]
 
     def condition(self, to: Printer) -> str:
-        tests = [
-            f"{to.name(value)} {'is not' if fixed is None else '!='} {fixed!r}"
-            for value, fixed in self.fixed
-        ]
-        tests += [f"{to.name(value)} is None" for value in self.optional]
+        tests = [f"{to.name(value)} is None" for value in self.optional]
         tests += [f"{to.name(value)}.array.ndim != {count}" for value, count in self.dims]
         return " or ".join(tests)
 

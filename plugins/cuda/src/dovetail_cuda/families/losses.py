@@ -119,12 +119,6 @@ class FusedLikelihood(Likelihood):
         raise_if_blocking()
         return result
 
-    def classes_in_range(self, target: Array, count: int, ignore_index: int) -> Any:
-        """Return `target`: the kernels above look at each class, and nothing waits for that."""
-        if target.ndim == 1 and target.dtype == self._long:
-            return target
-        return Likelihood.classes_in_range(self, target, count, ignore_index)
-
     def _is_plain(self, x: Array, target: Array, *others: Any) -> bool:
         same = all([each.dtype == x.dtype for each in others])
         return bool(same and x.ndim == 2 and x.size and target.dtype == self._long)

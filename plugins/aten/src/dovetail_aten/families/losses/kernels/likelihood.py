@@ -10,7 +10,7 @@ from dovetail_kernel import int64, uint8
 from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.capabilities import Capabilities
-from ....kernel_support.family import Family, helper, operator
+from ....kernel_support.family import Family, operator
 from ....kernel_support.loss_reductions import MEAN, NONE
 from ....kernel_support.table import KernelTable
 from ....typing import Array, Namespace
@@ -136,17 +136,6 @@ class Likelihood(Family):
         weights = xp.take(weight, classes, axis=0).astype(own)
         return counted, classes, xp.where(counted, weights, self.numbers.of_dtype(0, own))
 
-    @helper("classes_in_range")
-    def classes_in_range(self, target: Any, count: int, ignore_index: int) -> Any:
-        """Return `target`, after a check that its elements are classes or ignored. A backward
-        checks this again, since the target may have been modified since the forward.
-        """
-        if self.lazy or not target.size or self.capabilities.are_below(target, count):
-            return target  # later, kernels look at lazy ones
-        in_range = self.xp.logical_and(target >= 0, target < count)
-        right = self.xp.logical_or(in_range, target == ignore_index)
-        return self.checked(target, right, partial(no_class, count))
-
     def _all_count(self, x: Array, target: Any, weight: Any, ignore_index: int) -> bool:
         """Return whether the samples are many, all count alike, and need no wider dtype; then fewer
         passes suffice.
@@ -255,37 +244,3 @@ class Likelihood(Family):
             ),
             shape,
         )
-
-    @helper("cross_entropy")
-    def cross_entropy(
-        self, x: Array, target: Array, reduction: int, ignore_index: int
-    ) -> tuple[Any, Any, Any]:
-        """Return the loss, the logarithms of the probabilities, and the total weight of the
-        samples.
-        """
-        if x.shape[0] != target.shape[0]:
-            raise unfit_batch(x.shape[0], target.shape[0])
-        kernels = self.table.kernels
-        logarithms = kernels["_log_softmax"].fn(x, 1, False)
-        loss, total = kernels["nll_loss_forward"].fn(
-            logarithms, target, None, reduction, ignore_index
-        )
-        # An array, that it can be written to: namespaces make numbers of sums over everything.
-        return self.xp.asarray(loss), logarithms, total
-
-    @helper("cross_entropy_backward")
-    def cross_entropy_backward(
-        self,
-        grad_output: Array,
-        output: Array,
-        target: Any,
-        reduction: int,
-        ignore_index: int,
-        total_weight: Any,
-    ) -> Any:
-        """Return the gradient of the logits; `output` are the logarithms of the probabilities."""
-        kernels = self.table.kernels
-        grad = kernels["nll_loss_backward"].fn(
-            grad_output, output, target, None, reduction, ignore_index, total_weight
-        )
-        return kernels["_log_softmax_backward_data"].fn(grad, output, 1, output.dtype)
