@@ -20,7 +20,7 @@ from dovetail_dispatcher.sockets import PROMOTION, NoPromotion
 from dovetail_dispatcher.table.registry import forget_all_routes
 from dovetail_dispatcher.table.updates.changes import Change, open_transaction, take_back
 from dovetail_dispatcher.table.updates.definitions import define_many
-from dovetail_kernel import BySize, TensorBase, backend, dispatch_state, float32
+from dovetail_kernel import TensorBase, backend, dispatch_state
 from dovetail_kernel.devices.lowering import CallSpec, PlanFacts
 
 Libraries = Callable[..., Library]
@@ -356,36 +356,6 @@ def test_the_route_of_equal_dtypes_neither_promotes_nor_looks_dtypes_up(
     assert "dtype_bits" not in text
 
 
-def test_a_backend_may_call_another_function_for_large_arrays(
-    pointwise: Any, tensor: Tensors, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from dovetail_dispatcher import explain
-
-    calls: list[int] = []
-
-    def add(x: Any, y: Any, out: Any = None) -> Any:
-        calls.append(x.size)
-        return np.add(x, y, out=out)
-
-    monkeypatch.setattr(
-        backend("cpu").arrays,
-        "by_size",
-        lambda function, dtype: BySize(np.add, 3, add, writes=True) if function is np.add else None,
-        raising=False,
-    )
-    forget_all_routes()
-    try:
-        for size in (2, 3, 4):
-            x = tensor([1.0] * size)
-            assert pointwise.add(x, x).array.tolist() == [2.0] * size
-            assert pointwise.add_(x, x).array.tolist() == [2.0] * size
-        assert calls == [3, 3, 4, 4]
-        assert "self.array.size < 3" in explain(pointwise.add, x, x).route
-    finally:
-        monkeypatch.undo()
-        forget_all_routes()
-
-
 def test_a_plan_asks_the_backend_once_how_its_kernel_is_called(
     pointwise: Any, tensor: Tensors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -404,7 +374,7 @@ def test_a_plan_asks_the_backend_once_how_its_kernel_is_called(
         forget_all_routes()
         assert pointwise.add(x, x).array.tolist() == [12.0]
         assert pointwise.add(x, x, alpha=2).array.tolist() == [13.0]
-    assert asked == [(["kernel", "fast_path"], PlanFacts(float32, joins=True))]
+    assert asked == [(["kernel", "fast_path"], PlanFacts(joins=True))]
     forget_all_routes()
     assert pointwise.add(x, x).array.tolist() == [2.0]
 

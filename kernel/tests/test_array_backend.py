@@ -13,7 +13,6 @@ from dovetail_kernel import (
     Allocator,
     ArrayBackend,
     Backend,
-    BySize,
     DataPtr,
     NamedDtype,
     OutOfMemoryError,
@@ -306,19 +305,13 @@ def plain(*_: Any) -> None:
     """Compute."""
 
 
-class Choosing(ArrayBackend):
-    """Calls `many` for 100 elements, and has a quiet error state that `many` does not need."""
+class Warner(ArrayBackend):
+    """Has a quiet error state that `many` does not need."""
 
     error_state = (lambda: None, lambda _: None, lambda _: None, None)
-    writes = False
 
     def may_warn(self, function: Callable[..., object]) -> bool:
         return super().may_warn(function) and function is not many
-
-    def by_size(self, function: Any, dtype: Any) -> BySize | None:
-        if function is plain and dtype is not int16:
-            return BySize(few, 100, many, self.writes, "by number")
-        return None
 
 
 def test_a_function_is_called_as_it_is_by_default() -> None:
@@ -326,35 +319,14 @@ def test_a_function_is_called_as_it_is_by_default() -> None:
     specs = backend.lower({"kernel": plain, "out_function": few}, PlanFacts())
     assert specs == {"kernel": CallSpec(plain), "out_function": CallSpec(few)}
     assert backend.compiled("op", plain) is plain and backend.rounded_once(plain) is None
-    assert not backend.may_warn(plain) and backend.by_size(plain, None) is None
+    assert not backend.may_warn(plain)
 
 
-def test_a_function_is_called_by_the_number_of_elements_where_there_are_two() -> None:
-    by_size = CallSpec(few, True, 100, many, "by number")
-    kernel = {"kernel": plain, "fast_path": many}
-    assert Choosing().lower(kernel, PlanFacts(float32)) == {
-        "kernel": by_size,
-        "fast_path": CallSpec(many, False),
-    }
-    assert Choosing().lower({"kernel": plain}, PlanFacts(int16)) == {
-        "kernel": CallSpec(plain, True)
-    }
-    assert Choosing().lower({"kernel": plain}, PlanFacts(float32, counts=False)) == {
-        "kernel": CallSpec(plain, True)
-    }
+def test_only_what_may_warn_is_called_in_the_quiet_error_state() -> None:
+    specs = Warner().lower({"kernel": plain, "fast_path": many}, PlanFacts())
+    assert specs == {"kernel": CallSpec(plain, True), "fast_path": CallSpec(many, False)}
 
 
 def test_what_computes_nothing_has_nothing_to_warn_of() -> None:
-    specs = Choosing().lower({"kernel": plain}, PlanFacts(float32, computes=False))
+    specs = Warner().lower({"kernel": plain}, PlanFacts(computes=False))
     assert specs == {"kernel": CallSpec(plain)}
-
-
-@pytest.mark.parametrize("role", ["out_function", "general_out_function"])
-def test_another_function_writes_only_where_it_is_better_at_that(
-    role: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert Choosing().lower({role: plain}, PlanFacts(float32)) == {role: CallSpec(plain, True)}
-    monkeypatch.setattr(Choosing, "writes", True)
-    assert Choosing().lower({role: plain}, PlanFacts(float32)) == {
-        role: CallSpec(few, True, 100, many, "by number")
-    }

@@ -33,10 +33,11 @@ _PYTORCHS: Final = (
 
 _GONE: Final = {
     *("on_default_dtype_change", "set_autograd_interface", "set_storage_class"),
-    *("plain_signature", "signature_of"),
+    *("plain_signature", "signature_of", "BySize"),
 }
 """Functions that no file names: the first ones installed hooks, for which there are sockets now;
-the last ones read signatures, which functions show by themselves now.
+the next ones read signatures, which functions show by themselves now; and no function is called by
+the number of elements any more.
 """
 
 

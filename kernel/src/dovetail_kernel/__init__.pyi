@@ -16,7 +16,6 @@ from .devices.device import Device as Device
 from .devices.device import DeviceLike as DeviceLike
 from .devices.device import get_default_device as get_default_device
 from .devices.device import set_default_device as set_default_device
-from .devices.lowering import BySize as BySize
 from .devices.memory import is_writable as is_writable
 from .errors import AcceleratorError as AcceleratorError
 from .errors import OutOfMemoryError as OutOfMemoryError

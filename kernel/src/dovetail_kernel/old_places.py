@@ -12,7 +12,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
-OLD_PLACES: Final = {"": "garbage forks devices.by_size tensor.autograd_interface"}
+OLD_PLACES: Final = {"": "garbage forks tensor.autograd_interface"}
 """The table of the kernel."""
 
 _tables: Final[dict[str, str]] = {}

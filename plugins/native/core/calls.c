@@ -107,35 +107,6 @@ reword(PyObject *const *registers, PyObject *rewording)
     return 0;
 }
 
-/* The function for the size of an array: 1 with the one for large arrays in *function. */
-static int
-choose_by_size(const module_state *state, PyObject *const *registers, const instruction *in,
-               PyObject **function)
-{
-    PyObject *tensor = register_value(registers, in->b);
-    PyObject *array = tensor == NULL ? NULL : held_slot(state, tensor, state->tensor_array);
-    if (array == NULL) {
-        return -1;
-    }
-    Py_ssize_t size;
-    if (LIKELY(PyArray_Check(array))) {
-        size = PyArray_SIZE((PyArrayObject *)array);
-    }
-    else {
-        PyObject *found = PyObject_GetAttrString(array, "size");
-        size = found == NULL ? -1 : PyLong_AsSsize_t(found);
-        Py_XDECREF(found);
-    }
-    Py_DECREF(array);
-    if (size == -1 && PyErr_Occurred()) {
-        return -1;
-    }
-    if (size >= in->bits) {
-        *function = in->objects[CALL_LARGE];
-    }
-    return 0;
-}
-
 static int
 store_results(PyObject **registers, const instruction *in, PyObject *result)
 {
@@ -191,9 +162,6 @@ do_call(const module_state *state, PyObject **registers, const instruction *in)
     int made;
     room[0] = room[1] = NULL;
     int failed = take_operands(state, registers, in, args, &made);
-    if (!failed && objects[CALL_LARGE] != Py_None) {
-        failed = choose_by_size(state, registers, in, &function);
-    }
     if (!failed) {
         result = call(state, objects, function, args, count, names);
         failed = result == NULL ? -1 : store_results(registers, in, result);

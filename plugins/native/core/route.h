@@ -22,7 +22,7 @@
     /* a: the tensor that stands for number a; objects: dict of known numbers, remember */ \
     X(NUMBER, 2, 0) \
     /* a and the following `flags` registers: results; see CALL_* below for the objects */ \
-    X(CALL, 7, 0) \
+    X(CALL, 6, 0) \
     /* a and the following `flags` registers: items of b, a tuple or list; else objects[0](b) */ \
     X(UNPACK, 1, 0) \
     /* to target unless a is (flags: identical, else equal) objects[0] */ \
@@ -121,7 +121,6 @@ enum { EDGE_OF_TENSOR, EDGE_RECORDED, EDGE_OF_VIEW, EDGE_ASKED, EDGE_OF_LIST };
 enum {
     CALL_FUNCTION,
     CALL_NAMES, /* tuple of keywords, or None */
-    CALL_LARGE, /* function for arrays of at least `bits` elements, of tensor b; or None */
     CALL_ENTER, /* sets an error state and returns what CALL_LEAVE takes; or None */
     CALL_LEAVE,
     CALL_QUIET, /* the error state */

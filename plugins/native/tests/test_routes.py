@@ -38,7 +38,7 @@ def value(register: int) -> tuple[int, int, None]:
 
 
 RETURN = instruction("RETURN", operands=(value(0),))
-CALL = (None,) * 6
+CALL = (None,) * 5
 _FLOATS = [dovetail.float16, dovetail.bfloat16, dovetail.float32, dovetail.float64]
 
 

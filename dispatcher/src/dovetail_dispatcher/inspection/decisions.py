@@ -12,14 +12,11 @@ from dovetail_kernel import (
     DispatchState,
     after_ADInplaceOrView_keyset,
     after_autograd_keyset,
-    backends_of_signature,
     full_after,
 )
-from dovetail_kernel.devices import PlanFacts
 
 from ..calls.plans.composition import Composition, argument_keys, call_keys, fused_plan
 from ..calls.plans.conditions import condition_of, conditioned_kernels
-from ..calls.promotion.key_dtypes import static_dtype
 from ..sockets import COMPILED_KERNEL
 from ..table import registry
 from ..table.computed_table import Entry, compute, without_fallthrough
@@ -235,18 +232,6 @@ def _asked(
 _ARRAYS = "gets the backend's arrays; the route unwraps and wraps"
 
 
-def _by_size(key: DispatchKey, kernel: Kernel, composition: Composition) -> str:
-    """Return in words what the route calls in place of a kernel, by the size of an argument."""
-    candidates = (key.backend, *backends_of_signature(composition.key)[-1:])
-    backends = [each for each in candidates if each is not None and each.is_attached]
-    function = kernel.fast_path or kernel.fn
-    if not backends or function is None:
-        return ""
-    facts = PlanFacts(static_dtype(composition.key))
-    note = backends[0].arrays.lower({"kernel": function}, facts)["kernel"].note
-    return f"; {note}" if note else ""
-
-
 def _compiled(kernel: Kernel) -> str:
     """Return in words whether compiled code stands for a kernel in routes."""
     function = kernel.fast_path or kernel.fn
@@ -279,8 +264,7 @@ def _below(
         case "passed on":
             return full_after(key), "nothing to do for these tensors; goes on below"
         case "array":
-            notes = _by_size(key, entry.kernel, composition) + _compiled(entry.kernel)
-            return None, _ARRAYS + notes
+            return None, _ARRAYS + _compiled(entry.kernel)
         case "boxed":
             return None, "backend fallback: gets the operator and the arguments"
         case "wrapped":

@@ -1,35 +1,10 @@
-"""How a route calls an array function, and by the number of elements which."""
+"""How a route calls an array function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from operator import add
 from typing import Any, NamedTuple
-
-from ..types.dtype import dtype
-
-
-class BySize(NamedTuple):
-    """Pair of functions; the number of elements of the first tensor decides which one a route
-    calls.
-
-    Attributes
-    ----------
-    few
-        The function for fewer than `least`.
-    many
-        The function for more elements.
-    writes
-        Whether it is also better with ``out=``, which writes into an existing array.
-    note
-        The condition of each function, for `explain`; empty if the functions differ only in speed.
-    """
-
-    few: Callable[..., Any]
-    least: int
-    many: Callable[..., Any]
-    writes: bool = False
-    note: str = ""
 
 
 class CallSpec(NamedTuple):
@@ -41,19 +16,12 @@ class CallSpec(NamedTuple):
         The function that is called.
     warns
         Whether it needs the quiet error state.
-    least, many
-        From how many elements on another function is called, and which; None: there is no other.
-    note
-        The condition of each function, for `explain`; empty if the functions differ only in speed.
     ordered
         What is called for arrays that are not all in C order; None: nothing else.
     """
 
     function: Callable[..., Any]
     warns: bool = False
-    least: int = 0
-    many: Callable[..., Any] | None = None
-    note: str = ""
     ordered: Callable[..., Any] | None = None
 
 
@@ -62,20 +30,14 @@ class PlanFacts(NamedTuple):
 
     Attributes
     ----------
-    dtype
-        Their dtype, if the route is for those of one.
     computes
         Whether the kernel computes: not if it only shows or makes arrays, which has nothing to warn
         of.
-    counts
-        Whether there is an array whose elements can be counted.
     joins
         Whether the kernel is of an elementwise operator and given several arrays.
     """
 
-    dtype: dtype | None = None
     computes: bool = True
-    counts: bool = True
     joins: bool = False
 
 
@@ -117,20 +79,6 @@ class Lowering:
         """
         return None
 
-    def by_size(self, function: Callable[..., object], dtype: dtype | None) -> BySize | None:
-        """Return what a route calls in place of an array function, by the number of elements;
-        None: always the function. A backend whose library computes in one thread may share large
-        arrays among several, or have something faster for few elements.
-
-        Parameters
-        ----------
-        function
-            An array function.
-        dtype
-            Of the arrays that it is given, if the route is for those of one dtype.
-        """
-        return None
-
     def in_order(self, function: Callable[..., object]) -> Callable[..., Any]:
         """Return an elementwise array function of several arrays whose result lies in memory in the
         order of these that PyTorch gives it: `function` itself if it lays results out.
@@ -162,20 +110,12 @@ class Lowering:
             if not facts.computes:
                 specs[role] = CallSpec(function)
                 continue
-            found = self.by_size(function, facts.dtype) if facts.counts else None
-            writes = role.endswith("out_function")
-            if found is None or (writes and not found.writes):
-                spec = CallSpec(function, self.may_warn(function))
-            else:
-                few, least, many, _, note = found
-                spec = CallSpec(few, self.may_warn(few), least, many, note)
-            if facts.joins and not writes:
-                ordered = self.in_order(spec.function)
-                if spec.many is not None:
-                    spec = spec._replace(many=self.in_order(spec.many))
+            spec = CallSpec(function, self.may_warn(function))
+            if facts.joins and not role.endswith("out_function"):
+                ordered = self.in_order(function)
                 if not self.has_flags:
                     spec = spec._replace(function=ordered)
-                elif ordered is not spec.function:
+                elif ordered is not function:
                     spec = spec._replace(ordered=ordered)
             specs[role] = spec
         return specs

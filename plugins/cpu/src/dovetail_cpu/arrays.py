@@ -15,13 +15,11 @@ import numpy as np
 from dovetail_aten.kernel_support import contiguous_strides
 from dovetail_aten.typing import Namespace
 from dovetail_dispatcher.sockets import COMPILED_OPERATOR
-from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype, float16
+from dovetail_kernel import DatalessArray, bfloat16, dtype
 from dovetail_kernel.tensor import DlpackSource
 from dovetail_kernel.typing import NativeDtype
 
 from .functions.products import NUMPY
-from .functions.shared_functions import shared
-from .parallel.threads import SHARED_FROM, get_num_threads
 from .random.random_arrays import CpuRandom
 from .silence import nameless, silent
 
@@ -122,16 +120,6 @@ class CpuArrays(CpuRandom):
         """Return the compiled loop of a ufunc for half precision, if there is one."""
         found = self.compiled("rounded_once", function)
         return None if found is function else found
-
-    def by_size(self, function: Callable[..., object], dtype: dtype | None) -> BySize | None:
-        """Return the function for large arrays, which uses several threads."""
-        if dtype is float16 or dtype is bfloat16:  # which its loops compute in rooms of their own
-            return None
-        if not isinstance(function, np.ufunc) or get_num_threads() == 1:
-            return None
-        many = shared(function)
-        note = f"on several threads from {SHARED_FROM} elements on"
-        return None if many is None else BySize(function, SHARED_FROM, many, writes=True, note=note)
 
     def in_order(self, function: Callable[..., object]) -> Any:
         """Return an elementwise function whose results lie in memory in PyTorch's order; of a ufunc

@@ -119,7 +119,7 @@ class Assembler:
         reword: Any = None,
     ) -> None:
         """Call a Python function; its result goes to the register `result`, or is dropped."""
-        objects = (function, names or None, None, None, None, None, reword)
+        objects = (function, names or None, None, None, None, reword)
         flags = 0 if result is None else 1
         self.emit("CALL", result or 0, flags=flags, objects=objects, operands=operands)
 

@@ -86,7 +86,7 @@ def _promote(step: PromoteOperands, to: Assembler) -> None:
             to.emit("SET", made + number, operands=[(OPERANDS["ARRAY"], register, None)])
         over = to.emit("JUMP")
         to.land(several)
-    objects = (step.promote, None, None, None, None, None, None)
+    objects = (step.promote, None, None, None, None, None)
     to.emit("CALL", first, flags=2, objects=objects, operands=operands)
     to.emit("UNPACK", made, first, flags=len(step.arrays), objects=(None,))
     if step.unchanged is not None:
@@ -106,7 +106,7 @@ def _if_condition(step: IfCondition, to: Assembler) -> None:
     names = tuple([name for name, _ in step.keywords]) or None
     no = to.emit("UNLESS_TRUE", objects=(step.when, names), operands=asked)
     route, given = step.build(step.plan), map(to.value, step.given)
-    objects = (route, None, None, None, None, None, None)
+    objects = (route, None, None, None, None, None)
     to.emit("CALL", to.block(step.made), flags=len(step.made), objects=objects, operands=given)
     over = to.emit("JUMP")
     to.land(no)
@@ -172,16 +172,12 @@ def _kernel_call(call: KernelCall, results: tuple[Value, ...], reword: Any, to: 
     function = compiled_kernel(call.function)
     if call.ordered is not None and not getattr(function, "lays_out", False):
         function = call.ordered
-    large, bits, b = None, 0, 0
-    if call.large is not None:
-        large = compiled_kernel(call.large.function)
-        bits, b = call.large.least, to.register(call.large.array.value)
-    objects = (function, names or None, large, *_error_state(call, function), reword)
+    objects = (function, names or None, *_error_state(call, function), reword)
     if call.written is None:
         first, count = to.block(results), len(results)
     else:
         first, count = to.fresh(), 1
-    to.emit("CALL", first, b, flags=count, bits=bits, objects=objects, operands=operands)
+    to.emit("CALL", first, flags=count, objects=objects, operands=operands)
     if call.written is not None:
         if call.checked is not None:
             to.call(call.checked, [to.at(first)], first, reword=reword)

@@ -35,13 +35,7 @@ from ..steps.arguments import (
     PromoteOperands,
 )
 from ..steps.array_results import CheckOwn, CheckWritten
-from ..steps.kernel_calls import (
-    CallKernel,
-    ErrorStateCall,
-    KernelCall,
-    ThresholdCall,
-    TranslateErrors,
-)
+from ..steps.kernel_calls import CallKernel, ErrorStateCall, KernelCall, TranslateErrors
 from ..templates.entry import numbers_allowed
 from .schema_facts import facts_of
 
@@ -199,23 +193,16 @@ def calls_of(
     """
     facts, operands = call.facts, promotion.operands
     tensors = tuple(map(operands.__getitem__, facts.arrays_of))
-    counted = next(
-        iter([each for each in tensors if isinstance(each, ArrayOf) and each.kind == TENSOR]), None
-    )
     computes = call.op.kind not in _COMPUTE_NOTHING
     arrays = call.backend.arrays
     joins = call.is_pointwise and len(tensors) > 1
-    facts_of_plan = PlanFacts(promotion.dtype, computes, counted is not None, joins)
-    specs = arrays.lower(functions, facts_of_plan)
+    specs = arrays.lower(functions, PlanFacts(computes, joins))
     state = arrays.error_state if computes else None
     calls: list[KernelCall] = []
     decisive = _decisive(tensors) if joins else ()
     for role, function in functions.items():
         spec = specs[role]
         given, keywords = (tensors, ()) if calls else _all_arguments(call, promotion, function)
-        large = None
-        if spec.many is not None and counted is not None:
-            large = ThresholdCall(counted, spec.least, spec.many)
         quiet = None if state is None else _known_quiet(*state[1:], not spec.warns)
         target, ordered = spec.function, spec.ordered
         if ordered is not None and not decisive:
@@ -226,7 +213,6 @@ def calls_of(
                 target,
                 given,
                 keywords,
-                large=large,
                 ordered=ordered,
                 decisive=() if ordered is None else decisive,
                 quiet=quiet,

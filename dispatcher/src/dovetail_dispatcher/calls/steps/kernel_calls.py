@@ -9,31 +9,10 @@ from ...record import Record
 from ...sockets import COMPILED_KERNEL
 from ..arrays.array_writes import write_into
 from ..plan import Operand, Step, Value
-from .arguments import ArrayOf, CastArray
+from .arguments import CastArray
 
 if TYPE_CHECKING:
     from ..printer import Printer
-
-
-class ThresholdCall(Record):
-    """Calls another function for arrays of many elements.
-
-    Attributes
-    ----------
-    array
-        The argument whose elements count.
-    least
-        How many are many.
-    """
-
-    array: ArrayOf
-    least: int
-    function: Callable[..., Any]
-
-    def text(self, to: Printer, function: str) -> str:
-        """Return the expression of the function that is called in place of `function`."""
-        many = to.bind("for_many", self.function)
-        return f"({function} if {self.array.text(to)}.size < {self.least} else {many})"
 
 
 class KernelCall(Record):
@@ -50,8 +29,6 @@ class KernelCall(Record):
         The tensor that the result is written into by the dispatcher; None: no such tensor.
     checked
         Checks the result that is written; None: it need not be checked.
-    large
-        What is called in place of the function for large arrays; None: nothing else is.
     ordered
         What is called in place of the function, unless compiled code stands for it, if arrays of
         `decisive` have other shapes or are not in C order; None: nothing else is.
@@ -66,7 +43,6 @@ class KernelCall(Record):
     out: Value | None = None
     written: Value | None = None
     checked: Callable[..., Any] | None = None
-    large: ThresholdCall | None = None
     ordered: Callable[..., Any] | None = None
     decisive: tuple[Operand, ...] = ()
     quiet: ErrorStateCall | None = None
@@ -83,8 +59,6 @@ class KernelCall(Record):
             are_c = f"{'.flags.c_contiguous and '.join(arrays)}.flags.c_contiguous"
             tests = f"{'.shape == '.join(arrays)}.shape and {are_c}"
             function = f"({function} if {tests} else {to.bind('in_order', self.ordered)})"
-        if self.large is not None:
-            function = self.large.text(to, function)
         call = f"{function}({', '.join(given)})"
         if self.written is not None:
             if self.checked is not None:

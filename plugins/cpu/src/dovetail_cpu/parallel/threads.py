@@ -1,4 +1,4 @@
-"""Threads that share the work of one kernel: images of a convolution, elements of a large array.
+"""Threads that share the work of one kernel: the images of a convolution.
 
 NumPy's loops let go of the interpreter while they run. The threads belong to this module: products
 of matrices have those of BLAS, whose number is another setting of the process.
@@ -13,7 +13,6 @@ from itertools import pairwise
 from threading import Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Final
 
-from dovetail_dispatcher.table import forget_all_routes
 from dovetail_kernel.fork_locks import call_in_child, renewed_after_fork
 
 if TYPE_CHECKING:
@@ -100,8 +99,6 @@ def set_num_threads(number: int) -> None:
     if before is not None:
         for _ in range(helpers):
             before.put(None)
-    if (helpers > 0) != (number > 1):
-        forget_all_routes()  # they call what shares arrays, or what does not
 
 
 def _forget() -> None:
