@@ -20,7 +20,7 @@ _TEXT = """
     linalg log log1p logaddexp logaddexp2 logical_and logical_not logical_or matmul maximum minimum
     multiply negative nextafter nonzero not_equal ones ones_like power prod reciprocal remainder
     repeat reshape right_shift rint searchsorted sign signbit sin sqrt stack subtract sum take
-    take_along_axis tan tanh true_divide trunc uint64 uint8 where zeros zeros_like
+    take_along_axis tan tanh true_divide trunc uint8 where zeros zeros_like
 """
 NAMES: Final = tuple(_TEXT.split())
 

@@ -11,13 +11,13 @@ from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import operator, widened
 from ....kernel_support.table import KernelTable
 from ....typing import Array, Namespace
-from .bitwise_select import Choosing
+from .sigmoids import Logistic
 
 _SATURATED = 20
 """Beyond it the gate of mish is 1 in every dtype."""
 
 
-class GatedUnits(Choosing):
+class GatedUnits(Logistic):
     """mish, and the gated linear unit."""
 
     def __init__(
@@ -52,7 +52,7 @@ class GatedUnits(Choosing):
         """
         xp = self.xp
         self.check_float("mish_backward_cpu", x)
-        one = self._ones[x.dtype]
+        one = self.numbers.like(x, 1)
         power, gate = self._gate(x)
         sigmoid = xp.true_divide(power, xp.add(power, one))
         bend = xp.multiply(sigmoid, xp.subtract(one, xp.multiply(gate, gate)))
@@ -63,13 +63,13 @@ class GatedUnits(Choosing):
         return self._logistic(factor, x)
 
     def _sigmoid_of(self, x: Array) -> Any:
-        return self._logistic(self._ones[x.dtype], x)
+        return self._logistic(self.numbers.like(x, 1), x)
 
     def _times_slope(self, factor: Array, sigmoid: Array) -> Any:
         """Return `factor` times the slope of a sigmoid."""
         xp = self.xp
         return xp.multiply(
-            factor, xp.multiply(xp.subtract(self._ones[sigmoid.dtype], sigmoid), sigmoid)
+            factor, xp.multiply(xp.subtract(self.numbers.like(sigmoid, 1), sigmoid), sigmoid)
         )
 
     def _halves(self, name: str, x: Array, dim: int) -> tuple[int, Any, Any]:

@@ -6,18 +6,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....kernel_support.family import operator, widened
+from ....kernel_support.family import Family, operator, widened
 from ....typing import Array, Scalar
-from .bitwise_select import Choosing
 
 
-class HardActivations(Choosing):
+class HardActivations(Family):
     """hardswish, hardsigmoid, hardshrink and softshrink."""
 
     def _sixth(self, x: Array) -> Any:
         """Return ``(x + 3) / 6``, limited to 0 and 1."""
         xp, like = self.xp, self.numbers.like
-        bounded = xp.minimum(xp.maximum(xp.add(x, like(x, 3)), self._zeros[x.dtype]), like(x, 6))
+        bounded = xp.minimum(xp.maximum(xp.add(x, like(x, 3)), self.numbers.like(x, 0)), like(x, 6))
         return xp.true_divide(bounded, like(x, 6))
 
     @operator("hardswish")
@@ -34,9 +33,11 @@ class HardActivations(Choosing):
         xp, like = self.xp, self.numbers.like
         self.check_float("hardswish_backward_cpu", x)
         slope = xp.add(xp.multiply(x, like(x, 1 / 3)), like(x, 0.5))
-        bent = self._choose(x < like(x, 3), xp.multiply(grad_output, slope), grad_output)
+        bent = self.xp.where(x < like(x, 3), xp.multiply(grad_output, slope), grad_output)
         # Not "greater": the gradient passes where the input is NaN.
-        return self._keep(xp.logical_not(xp.less_equal(x, like(x, -3))), bent)
+        return self.xp.where(
+            xp.logical_not(xp.less_equal(x, like(x, -3))), bent, self.numbers.like(x, 0)
+        )
 
     @operator("hardsigmoid")
     @widened
@@ -52,13 +53,17 @@ class HardActivations(Choosing):
         xp, like = self.xp, self.numbers.like
         self.check_float("hardsigmoid_backward", x)
         inside = xp.less(xp.absolute(x), like(x, 3))
-        return self._keep(inside, xp.multiply(grad_output, like(grad_output, 1 / 6)))
+        return self.xp.where(
+            inside,
+            xp.multiply(grad_output, like(grad_output, 1 / 6)),
+            self.numbers.like(grad_output, 0),
+        )
 
     @operator("hardshrink")
     def hardshrink(self, x: Array, lambd: object = 0.5) -> Any:
         """Return 0 where ``abs(x)`` is at most `lambd`, else `x`."""
         self.check_float("hardshrink_cpu", x)
-        return self._keep(self._is_beyond(x, lambd), x)
+        return self.xp.where(self._is_beyond(x, lambd), x, self.numbers.like(x, 0))
 
     def _is_beyond(self, x: Array, lambd: Any) -> Any:
         """Return where `x` is not within ``[-lambd, lambd]``: NaN is not."""
@@ -88,4 +93,6 @@ class HardActivations(Choosing):
         bounds.
         """
         self.check_float("shrink_backward_cpu", x)
-        return self._keep(self._is_beyond(x, lambd), grad_output)
+        return self.xp.where(
+            self._is_beyond(x, lambd), grad_output, self.numbers.like(grad_output, 0)
+        )

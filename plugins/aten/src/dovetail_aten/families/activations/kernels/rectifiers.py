@@ -5,39 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_kernel.types import COMPLEX
-from dovetail_kernel.typing import NativeDtype
 
-from ....kernel_support.capabilities import Capabilities
-from ....kernel_support.family import operator, widened
+from ....kernel_support.family import Family, operator, widened
 from ....kernel_support.operands import check_representable
 from ....kernel_support.table import KernelTable
-from ....typing import Array, Namespace, Scalar
-from .bitwise_select import Choosing, PerDtype
+from ....typing import Array, Scalar
 
 
-class Rectifiers(Choosing):
+class Rectifiers(Family):
     """relu, threshold, hardtanh, leaky_relu, prelu, elu and celu."""
-
-    def __init__(
-        self, xp: Namespace, capabilities: Capabilities, table: KernelTable | None = None
-    ) -> None:
-        super().__init__(xp, capabilities, table)
-        self._zeros_of_relu = PerDtype(self._zero_of_relu)
 
     def define_in(self, kernel: KernelTable) -> None:
         """Define the kernels; elu has a separate form for its default factors."""
         super().define_in(kernel)
         kernel("elu", self.elu, fast_path=self.plain_elu)
 
-    def _zero_of_relu(self, own: NativeDtype) -> Any:
+    def _zero_of_relu(self, x: Array) -> Any:
         """Return the 0 that relu compares with."""
+        own = x.dtype
         if own == self.xp.bool_:
             raise RuntimeError("Boolean inputs not supported for relu. Convert the tensor first.")
         if self.dtypes[own].category == COMPLEX:
             raise NotImplementedError(
                 "clamp is not supported for complex types. Take the real part."
             )
-        return self.numbers.of_dtype(0, own)
+        return self.numbers.like(x, 0)
 
     def _own_number(self, array: Array, value: Any) -> Any:
         """Return `value` in the dtype of `array`; an integer array cuts fractions off."""
@@ -50,7 +42,7 @@ class Rectifiers(Choosing):
     def relu(self, x: Array) -> Any:
         """Return ``max(x, 0)``."""
         # Of equal operands, 0 and -0, namespaces return the second.
-        return self.xp.maximum(self._zeros_of_relu[x.dtype], x)
+        return self.xp.maximum(self._zero_of_relu(x), x)
 
     @operator("threshold")
     def threshold(self, x: Array, threshold: object, value: object) -> Any:
@@ -64,9 +56,11 @@ class Rectifiers(Choosing):
     def threshold_backward(self, grad_output: Array, x: Array, threshold: int) -> Any:
         """Return the gradient of `threshold` and, with a bound of 0, of `relu`."""
         xp = self.xp
-        bound = self._own_number(x, threshold) if threshold else self._zeros_of_relu[x.dtype]
+        bound = self._own_number(x, threshold) if threshold else self._zero_of_relu(x)
         # Not "greater": the gradient passes where the input is NaN.
-        return self._keep(xp.logical_not(xp.less_equal(x, bound)), grad_output)
+        return self.xp.where(
+            xp.logical_not(xp.less_equal(x, bound)), grad_output, self.numbers.like(grad_output, 0)
+        )
 
     def _check_hardtanh(self, own: Any, min_val: Any, max_val: Any) -> None:
         """Raise an error for bools, and negative limits of unsigned integers."""
@@ -97,11 +91,13 @@ class Rectifiers(Choosing):
         """Return the gradient of `hardtanh`, which is nonzero strictly between the limits."""
         xp = self.xp
         if min_val == -1 and max_val == 1:
-            outside = xp.greater_equal(xp.absolute(x), self._ones[x.dtype])
+            outside = xp.greater_equal(xp.absolute(x), self.numbers.like(x, 1))
         else:
             below, above = self._own_number(x, min_val), self._own_number(x, max_val)
             outside = xp.logical_or(xp.less_equal(x, below), xp.greater_equal(x, above))
-        return self._keep(xp.logical_not(outside), grad_output)
+        return self.xp.where(
+            xp.logical_not(outside), grad_output, self.numbers.like(grad_output, 0)
+        )
 
     @operator("leaky_relu")
     @widened
@@ -114,7 +110,7 @@ class Rectifiers(Choosing):
         return (
             xp.maximum(x, leak)
             if 0 < negative_slope <= 1
-            else self._choose(x > self._zeros[x.dtype], x, leak)
+            else self.xp.where(x > self.numbers.like(x, 0), x, leak)
         )
 
     def _check_invertible(self, name: str, slope: Any) -> None:
@@ -139,23 +135,25 @@ class Rectifiers(Choosing):
         if self_is_result:
             self._check_invertible("leakyReLu", negative_slope)
         leak = self.xp.multiply(grad_output, self.numbers.like(grad_output, negative_slope))
-        return self._choose(x > self._zeros[x.dtype], grad_output, leak)
+        return self.xp.where(x > self.numbers.like(x, 0), grad_output, leak)
 
     @operator("_prelu_kernel")
     @widened
     def prelu(self, x: Array, weight: Array) -> Any:
         """Return `x` where it is positive, else ``weight * x``."""
         self.check_float("prelu_cpu", x)
-        return self._choose(x > self._zeros[x.dtype], x, self.xp.multiply(x, weight))
+        return self.xp.where(x > self.numbers.like(x, 0), x, self.xp.multiply(x, weight))
 
     @operator("_prelu_kernel_backward")
     @widened
     def prelu_backward(self, grad_output: Array, x: Array, weight: Array) -> tuple[Any, Any]:
         """Return the gradients of `prelu`: of `x`, and of `weight` before it is summed."""
         xp = self.xp
-        positive = x > self._zeros[x.dtype]
-        to_self = self._choose(positive, grad_output, xp.multiply(weight, grad_output))
-        return to_self, self._keep(xp.logical_not(positive), xp.multiply(x, grad_output))
+        positive = x > self.numbers.like(x, 0)
+        to_self = self.xp.where(positive, grad_output, xp.multiply(weight, grad_output))
+        return to_self, self.xp.where(
+            xp.logical_not(positive), xp.multiply(x, grad_output), self.numbers.like(x, 0)
+        )
 
     @widened
     def plain_elu(self, x: Array) -> Any:
@@ -163,7 +161,7 @@ class Rectifiers(Choosing):
         xp = self.xp
         self.check_float("elu_cpu", x)
         # exp(x) - 1 is never less than x, and equal to it at 0.
-        return xp.maximum(xp.expm1(xp.minimum(x, self._zeros[x.dtype])), x)
+        return xp.maximum(xp.expm1(xp.minimum(x, self.numbers.like(x, 0))), x)
 
     @operator("elu")
     @widened
@@ -176,11 +174,11 @@ class Rectifiers(Choosing):
             return self.plain_elu(x)
         self.check_float("elu_cpu", x)
         bounded = xp.multiply(
-            xp.minimum(x, self._zeros[x.dtype]), self.numbers.like(x, input_scale)
+            xp.minimum(x, self.numbers.like(x, 0)), self.numbers.like(x, input_scale)
         )
         negative = xp.multiply(xp.expm1(bounded), self.numbers.like(x, alpha * scale))
-        return self._choose(
-            x < self._zeros[x.dtype], negative, xp.multiply(x, self.numbers.like(x, scale))
+        return self.xp.where(
+            x < self.numbers.like(x, 0), negative, xp.multiply(x, self.numbers.like(x, scale))
         )
 
     @operator("celu")
@@ -213,7 +211,7 @@ class Rectifiers(Choosing):
             )
         else:
             bounded = xp.multiply(
-                xp.minimum(x, self._zeros[x.dtype]), self.numbers.like(x, input_scale)
+                xp.minimum(x, self.numbers.like(x, 0)), self.numbers.like(x, input_scale)
             )
             slope = xp.multiply(xp.exp(bounded), self.numbers.like(x, input_scale * alpha * scale))
         straight = (
@@ -221,4 +219,6 @@ class Rectifiers(Choosing):
             if scale == 1
             else xp.multiply(grad_output, self.numbers.like(grad_output, scale))
         )
-        return self._choose(x <= self._zeros[x.dtype], xp.multiply(grad_output, slope), straight)
+        return self.xp.where(
+            x <= self.numbers.like(x, 0), xp.multiply(grad_output, slope), straight
+        )

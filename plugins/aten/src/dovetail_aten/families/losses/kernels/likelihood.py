@@ -15,9 +15,6 @@ from ....kernel_support.loss_reductions import MEAN, NONE
 from ....kernel_support.table import KernelTable
 from ....typing import Array, Namespace
 
-_FEW = 1 << 14
-"""Elements up to which comparing all of them is faster than putting a few into zeros."""
-
 
 def unfit_batch(rows: int, samples: int) -> ValueError:
     """Return the error for targets of another number of samples than the input has."""
@@ -136,34 +133,6 @@ class Likelihood(Family):
         weights = xp.take(weight, classes, axis=0).astype(own)
         return counted, classes, xp.where(counted, weights, self.numbers.of_dtype(0, own))
 
-    def _all_count(self, x: Array, target: Any, weight: Any, ignore_index: int) -> bool:
-        """Return whether the samples are many, all count alike, and need no wider dtype; then fewer
-        passes suffice.
-        """
-        if (
-            self.lazy
-            or weight is not None
-            or target.dtype != self._long
-            or x.dtype in self.precision.halves
-            or not target.ndim == 1 < x.ndim
-        ):
-            return False
-        samples, count = x.shape
-        # Read as unsigned, a negative class is beyond the last one too.
-        return bool(
-            samples and not 0 <= ignore_index < count and target.view(self.xp.uint64).max() < count
-        )
-
-    def _forward_of_all(self, x: Array, classes: Array, reduction: int) -> tuple[Any, Any]:
-        """Return the loss and the weight of samples that all count alike."""
-        xp = self.xp
-        samples = classes.shape[0]
-        picked = x[xp.arange(samples), classes]
-        if reduction == NONE:
-            return xp.negative(picked), xp.zeros((), dtype=x.dtype)
-        total = 0.0 - picked.sum()  # what is certain is no negative zero
-        return (total / samples if reduction == MEAN else total), xp.asarray(samples, dtype=x.dtype)
-
     @operator("nll_loss_forward")
     def nll_loss_forward(
         self, x: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
@@ -174,8 +143,6 @@ class Likelihood(Family):
         xp = self.xp
         self._check(x, target, weight)
         own = x.dtype
-        if self._all_count(x, target, weight, ignore_index):
-            return self._forward_of_all(x, target, reduction)
         rows = x if x.ndim == 2 else xp.reshape(x, (1, -1))
         samples, count = rows.shape
         wide = self.precision.single if own in self.precision.halves else own
@@ -229,12 +196,10 @@ class Likelihood(Family):
         if reduction == MEAN:
             check_total_weight(total_weight)
             slope = slope / xp.reshape(total_weight, ()).astype(wide, copy=False)
-        if not self._all_count(x, target, weight, ignore_index):
-            counted, classes, weights = self._chosen(classes, count, weight, ignore_index, wide)
-            slope = xp.where(counted, slope * weights, self.numbers.of_dtype(0, wide)).astype(
-                own, copy=False
-            )
-        if self.lazy or x.size <= _FEW:
+        counted, classes, weights = self._chosen(classes, count, weight, ignore_index, wide)
+        slope = xp.where(counted, slope * weights, self.numbers.of_dtype(0, wide))
+        slope = slope.astype(own, copy=False)
+        if self.lazy:
             here = xp.equal(classes[:, None], xp.arange(count))
             return xp.reshape(xp.where(here, slope[:, None], self.numbers.of_dtype(0, own)), shape)
         key = (xp.arange(classes.shape[0]), classes)
