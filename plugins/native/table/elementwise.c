@@ -435,7 +435,6 @@ const kernel_row elementwise_rows[] = {
     ONE(sigmoid),
     TWO(sigmoid_backward, "grad_output", "output"),
     ONE(sign),
-    {"sgn", "table/elementwise.c", __LINE__, of_one, {"self"}, 1, NULL, ELEMENTWISE_sign, 1},
     ONE(silu),
     ONE(sin),
     ONE(sqrt),

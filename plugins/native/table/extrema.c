@@ -25,6 +25,14 @@ read_arguments(PyObject *const *arguments, int of_all, int *axis, int *keeps)
 static PyArrayObject *
 indices_along(extremum_kind kind, PyArrayObject *array, int axis)
 {
+    int ndim = PyArray_NDIM(array);
+    if (axis != NPY_RAVEL_AXIS && PyArray_DIM(array, axis) == 1) { /* NumPy would call a function for each */
+        npy_intp shape[NPY_MAXDIMS];
+        for (int i = 0; i < ndim; i++) {
+            shape[i - (i > axis)] = PyArray_DIM(array, i);
+        }
+        return (PyArrayObject *)PyArray_ZEROS(ndim - 1, shape, NPY_INT64, 0);
+    }
     PyObject *found = kind == GREATEST ? PyArray_ArgMax(array, axis, NULL)
                                        : PyArray_ArgMin(array, axis, NULL);
     if (found == NULL) {

@@ -447,28 +447,29 @@ COMPUTE_OF(max_unpool, ndim)
         ndim == 2 && lead == 2 && is_channels_last(values));
 }
 
-#define ROW(operator, compute, ndim, ...)                                                         \
-    {operator, "table/pooling.c", __LINE__, compute, {__VA_ARGS__}, 0, NULL, ndim}
+#define ROW(operator, compute, widened, ndim, ...)                                                \
+    {operator, "table/pooling.c", __LINE__, compute, {__VA_ARGS__}, 0, widened, ndim}
 /* The rows of an operator with images of two axes, and of three. */
-#define ROWS(operator, backward, function, ...)                                                   \
-    ROW(operator "2d" backward, function, 2, __VA_ARGS__),                                        \
-        ROW(operator "3d" backward, function, 3, __VA_ARGS__)
+#define ROWS(operator, backward, function, widened, ...)                                          \
+    ROW(operator "2d" backward, function, widened, 2, __VA_ARGS__),                               \
+        ROW(operator "3d" backward, function, widened, 3, __VA_ARGS__)
 #define GRADIENT "grad_output", "self"
 #define WINDOWS "kernel_size", "stride", "padding"
 #define AVERAGED WINDOWS, "ceil_mode", "count_include_pad", "divisor_override"
 const kernel_row pooling_rows[] = {
-    ROWS("_adaptive_avg_pool", "", adaptive_avg_pool, "self", "output_size"),
-    ROWS("_adaptive_avg_pool", "_backward", adaptive_avg_pool_backward, GRADIENT),
-    ROWS("adaptive_max_pool", "", adaptive_max_pool, "self", "output_size"),
-    ROWS("adaptive_max_pool", "_backward", adaptive_max_pool_backward, GRADIENT, "indices"),
-    ROWS("avg_pool", "", avg_pool, "self", AVERAGED),
-    ROWS("avg_pool", "_backward", avg_pool_backward, GRADIENT, AVERAGED),
-    ROWS("fractional_max_pool", "_backward", fractional_max_pool_backward, GRADIENT,
+    ROWS("_adaptive_avg_pool", "", adaptive_avg_pool, "1x", "self", "output_size"),
+    ROWS("_adaptive_avg_pool", "_backward", adaptive_avg_pool_backward, "2x", GRADIENT),
+    ROWS("adaptive_max_pool", "", adaptive_max_pool, "1x1", "self", "output_size"),
+    ROWS("adaptive_max_pool", "_backward", adaptive_max_pool_backward, "2x", GRADIENT, "indices"),
+    ROWS("avg_pool", "", avg_pool, "1x", "self", AVERAGED),
+    ROWS("avg_pool", "_backward", avg_pool_backward, "2x", GRADIENT, AVERAGED),
+    ROWS("fractional_max_pool", "_backward", fractional_max_pool_backward, "2x", GRADIENT,
          "kernel_size", "output_size", "indices"),
-    ROWS("max_pool", "_with_indices", max_pool, "self", WINDOWS, "dilation", "ceil_mode"),
-    ROWS("max_pool", "_with_indices_backward", max_pool_backward, GRADIENT, WINDOWS, "dilation",
-         "ceil_mode", "indices"),
-    ROW("max_unpool2d", max_unpool, 2, "self", "indices", "output_size"),
-    ROW("max_unpool3d", max_unpool, 3, "self", "indices", "output_size", "stride", "padding"),
+    ROWS("max_pool", "_with_indices", max_pool, "1x1", "self", WINDOWS, "dilation", "ceil_mode"),
+    ROWS("max_pool", "_with_indices_backward", max_pool_backward, "2x", GRADIENT, WINDOWS,
+         "dilation", "ceil_mode", "indices"),
+    ROW("max_unpool2d", max_unpool, "1x", 2, "self", "indices", "output_size"),
+    ROW("max_unpool3d", max_unpool, "1x", 3, "self", "indices", "output_size", "stride",
+        "padding"),
     {NULL},
 };

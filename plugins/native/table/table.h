@@ -75,8 +75,8 @@ typedef struct {
     /* By what half precision is computed where `compute` does not take it: how many of the first
      * arguments have to be of one half precision, and a letter for the dtype of each result: x is
      * theirs, a and what follows that of an argument, s that of the other arguments, 1 single
-     * precision. The others may be of single precision, but for rows with x alone. NULL: by the
-     * reference. */
+     * precision or that of indices. The others may be of integers, or of single precision, but for
+     * rows with x alone. NULL: by the reference. */
     const char *widened;
     int variant;
     /* The result is written into the array that is given as `out`, if one is, and which may be one

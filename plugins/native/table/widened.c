@@ -27,6 +27,9 @@ read_dtypes(widened_call *call, const kernel_row *row)
             continue;
         }
         PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)each);
+        if (i >= leading && PyTypeNum_ISINTEGER(dtype->type_num)) { /* indices, as they are */
+            continue;
+        }
         int half = half_of((PyArrayObject *)each);
         if (i < leading && (half < 0 || !PyArray_ISNOTSWAPPED((PyArrayObject *)each))) {
             return 0;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -13,6 +14,7 @@ from .compiled_kernels import UNITS, close, kernel
 from .layouts import LAYOUTS, numbers
 
 DTYPES = ("f4", "f8")
+HALVES = (np.dtype("f2"), np.dtype(ml_dtypes.bfloat16))
 REPEATING = ("expanded", "one element", "overlapping")
 IMAGES = {
     2: ((1, 5, 6), (2, 3, 8, 8), (3, 1, 1, 40), (2, 2, 31, 17), (1, 1, 3, 700)),
@@ -161,6 +163,40 @@ def test_unpooling(ndim, dtype):
         backward = kernel(f"adaptive_max_pool{ndim}d_backward")
         with pytest.raises(RuntimeError, match="invalid max index"):
             backward(values, x, odd)
+
+
+def check_rounded(made: np.ndarray, wide: np.ndarray) -> None:
+    """Check that numbers in half precision are those in single precision, rounded."""
+    assert made.dtype in HALVES
+    with np.errstate(over="ignore"):
+        check_equal([made.astype("f4")], [wide.astype(made.dtype).astype("f4")])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("ndim", (2, 3))
+def test_halves_are_pooled_in_single_precision_and_rounded_once(ndim, dtype, layout):
+    for seed, shape in enumerate(IMAGES[ndim]):
+        with np.errstate(over="ignore"):
+            x = LAYOUTS[layout](numbers(shape, "f4", seed, True).astype(dtype))
+        for name, arguments in (
+            (f"max_pool{ndim}d_with_indices", ([2], (), [1], [1], True)),
+            (f"avg_pool{ndim}d", ([2], (), [1], True)),
+            (f"adaptive_max_pool{ndim}d", ([2] * ndim,)),
+            (f"_adaptive_avg_pool{ndim}d", ([2] * ndim,)),
+        ):
+            pool = kernel(name)
+            assert pool.takes_halves
+            made, wide = pool(x, *arguments), pool(x.astype("f4"), *arguments)
+            if name.startswith(("max", "adaptive_max")):
+                (made, indices), (wide, expected) = made, wide
+                check_equal([indices], [expected])
+                back = kernel(f"{name}_backward")
+                rest = () if len(arguments) == 1 else arguments
+                given = back(made, x, *rest, indices)
+                exact = back(made.astype("f4"), x.astype("f4"), *rest, indices)
+                check_rounded(given, exact)
+            check_rounded(made, wide)
 
 
 def test_wrong_arguments_are_the_references():
