@@ -68,6 +68,7 @@ from . import sparse as sparse
 from . import special as special
 from . import testing as testing
 from . import utils as utils
+from ._C.queries import qscheme as qscheme
 from .amp import GradScaler as GradScaler
 from .amp.deprecated_settings import autocast_decrement_nesting as autocast_decrement_nesting
 from .amp.deprecated_settings import autocast_increment_nesting as autocast_increment_nesting
@@ -198,9 +199,12 @@ from .sparse.compressed import sparse_csc_tensor as sparse_csc_tensor
 from .sparse.compressed import sparse_csr_tensor as sparse_csr_tensor
 from .sparse.constructors import sparse_coo_tensor as sparse_coo_tensor
 from .sparse.matrix_products import dsmm as dsmm
+from .sparse.matrix_products import hsmm as hsmm
 from .sparse.matrix_products import hspmm as hspmm
+from .sparse.matrix_products import saddmm as saddmm
 from .sparse.matrix_products import smm as smm
 from .sparse.matrix_products import spmm as spmm
+from .sparse.matrix_products import sspaddmm as sspaddmm
 from .torch_imports import as_torch as as_torch
 
 __version__: str

@@ -33,7 +33,9 @@ s.to(t.float64)|s.double()|s.half()|s.long()|s.to(s.dtype) is s|s.cpu()|s.clone(
 s * 2|2 * s|s / 2|s // 2|s + s|s - s|s * d[:2, :3]|c * c|-s|s.neg()|c + c.t().t()|s - 2 * s
 d[:2, :3] + s|d[:2, :3] - s|s * t.tensor(2.0)|s.abs()|s.pow(2)|s ** 2|s.sqrt()|s.relu()|s.norm()
 s @ d|d.T @ s.T|t.mm(s, d)|t.mm(d.T, s.t())|s @ d[:, 0]|t.mv(s, d[:, 0])|t.dsmm(s, d)
-t.spmm(s, d)|t.hspmm(s, d)|t.smm(s, d)|t.sparse.mm(s, d)|t.sparse.mm(s, s.t())|s @ s.t()
+t.hsmm(s, d)|t.spmm(s, d)|t.hspmm(s, d)|t.smm(s, d)|t.sparse.mm(s, d)|t.sparse.mm(s, s.t())
+s @ s.t()|t.sspaddmm(s @ s.t(), s, d[:, :2], beta=2, alpha=3).to_dense()
+t.saddmm(s @ s.t(), s, d[:, :2]).to_dense()|t.saddmm(s @ s.t(), s, d[:, :2]).sparse_dim()
 t.sparse.addmm(t.ones(2, 4), s, d, beta=2, alpha=3)|t.addmm(t.ones(2, 4), s, d)
 t.bmm(t.stack([s, s]), t.stack([d, d]))|t.stack([s, s])|t.stack([s, s], 1)|t.cat([s, s])
 t.cat([s, s], 1)|t.nn.functional.linear(d.T, s)|s.to_dense()|s.t().to_dense()|h.to_dense()
@@ -113,6 +115,7 @@ t.sparse_csr_tensor([0, 3, 2, 3], [2, 0, 2], v[:3], check_invariants=True)
 t.sparse_csr_tensor([0, 2, 3], [2, 0], v[:3], check_invariants=True)
 t.sparse.spdiags(t.ones(2, 3), t.tensor([0, 0]), (3, 3))|t._convert_indices_from_coo_to_csr(v, 4)
 t.sparse.sampled_addmm(s, t.ones(2, 4), d.t())|t.sparse.sampled_addmm(r, d, d.t())
+t.sspaddmm(d[:, :2], s, d[:, :2])|t.sspaddmm(s @ s.t(), d[:2, :3], d[:, :2])
 t.sparse.softmax(s, 2)|t.sparse.softmax(d, 0)|t.sparse.softmax(s.long(), 0)
 t.sparse.log_softmax(r, 0)
 """

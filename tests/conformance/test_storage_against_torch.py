@@ -220,6 +220,24 @@ def _(lib: Any) -> Any:
     return x.tolist(), x.stride(), x.untyped_storage().nbytes(), x._version, x.dtype == lib.float32
 
 
+@program("addresses and offsets of tensors without elements")
+def _(lib: Any) -> Any:
+    x = lib.arange(6.0)
+    empty = [lib.zeros(0), lib.zeros(2, 0), x[6:], x[2:2], lib.zeros(2, 0)[1:], lib.zeros(0)[0:]]
+    storages = [each.untyped_storage() for each in empty]
+    same = [each.data_ptr() == x.data_ptr() for each in storages]
+    grown = lib.zeros(0)
+    grown.untyped_storage().resize_(8)
+    return (
+        [each.data_ptr() for each in empty],
+        same,
+        [each.data_ptr() == 0 for each in storages],
+        [each.storage_offset() for each in (empty[0], empty[1], empty[5])],
+        grown.untyped_storage().data_ptr() == 0,
+        grown.storage().data_ptr() == 0,
+    )
+
+
 @program("a storage grows for what is to be shown of it")
 def _(lib: Any) -> Any:
     y = lib.arange(3.0)

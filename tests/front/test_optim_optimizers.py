@@ -166,6 +166,8 @@ def test_repr_lists_the_groups():
     assert text.startswith("SGD (\nParameter Group 0\n    dampening: 0\n")
     assert "    lr: 0.1\n" in text
     assert text.endswith("    weight_decay: 0\n)")
+    groups = [{"params": [parameter(1.0)]}, {"params": [parameter(2.0)]}]
+    assert "    weight_decay: 0\n\nParameter Group 1\n" in repr(optim.SGD(groups, lr=0.1))
 
 
 # Steps

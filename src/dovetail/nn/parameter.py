@@ -80,7 +80,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return result
 
     def __reduce_ex__(self, proto: object) -> tuple[Any, ...]:
-        return _rebuild_parameter, (type(self), self.data, self.requires_grad), vars(self) or None
+        made_by = _rebuild_parameter, (type(self), self.data, self.requires_grad)
+        return (*made_by, vars(self)) if vars(self) else made_by
 
     # mypy forgets the names of arguments of methods like this one.
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]

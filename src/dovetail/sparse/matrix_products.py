@@ -245,6 +245,38 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     return _sparse_product(aten.mm(mat1, mat2), 1)
 
 
+@overridable
+def sspaddmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
+) -> Tensor:
+    """Return ``beta * input + alpha * (mat1 @ mat2)`` as a sparse tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+        Sparse, of shape ``(n, p)``.
+    mat1, mat2 : Tensor
+        A sparse matrix of shape ``(n, m)`` and a strided one of shape ``(m, p)``.
+    beta, alpha : number, default 1
+        Factors of the summand and of the product.
+
+    Raises
+    ------
+    RuntimeError
+        If `input` or `mat1` is strided.
+    """
+    return _sparse_sum(input, mat1, mat2, beta=beta, alpha=alpha)
+
+
+def _sparse_sum(
+    input: Any, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
+) -> Tensor:
+    if not (isinstance(input, CoordinateTensor) and isinstance(mat1, CoordinateTensor)):
+        raise RuntimeError("sspaddmm: input and mat1 are sparse tensors. Call to_sparse() on them.")
+    total: Tensor = input * beta + _sparse_product(mm(mat1, mat2), 2) * alpha
+    return total
+
+
 def _sparse_product(product: Any, sparse_dim: int) -> Tensor:
     result: Tensor = product.to_sparse(sparse_dim)
     return result
@@ -253,3 +285,6 @@ def _sparse_product(product: Any, sparse_dim: int) -> Tensor:
 handles(spmm, dsmm, compressed=True)(mm)
 handles(smm)(lambda input, mat: mm(input, mat).to_sparse(2))
 handles(hspmm)(lambda mat1, mat2: mm(mat1, mat2).to_sparse(1))
+handles(sspaddmm)(_sparse_sum)
+
+hsmm, saddmm = hspmm, sspaddmm  # older names

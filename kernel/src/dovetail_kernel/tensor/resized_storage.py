@@ -188,7 +188,7 @@ def _place(tensor: TensorBase, storage: Storage) -> _Place:
         strides = tuple([step * itemsize for step in arrays.strides(array)])
     if array.__class__ is DatalessArray:
         return _Place(array, array.shape, strides, array.offset * itemsize)
-    return _Place(array, array.shape, strides, arrays.data_ptr(array) - storage.data_ptr())
+    return _Place(array, array.shape, strides, arrays.data_ptr(array) - storage._bounds()[0])
 
 
 def _shown(storage: Storage, memory: Any, place: _Place) -> Any:

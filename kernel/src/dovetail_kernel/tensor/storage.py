@@ -55,8 +55,9 @@ class Storage:
         return Device(self._backend.name, self._backend.arrays.device_index(self._array))
 
     def data_ptr(self) -> int:
-        """Return the address of the first byte."""
-        return self._bounds()[0]
+        """Return the address of the first byte, 0 without bytes."""
+        start, stop = self._bounds()
+        return start if start != stop else 0
 
     def nbytes(self) -> int:
         """Return the size in bytes, from the lowest to the highest, also where foreign memory has
@@ -76,7 +77,7 @@ class Storage:
         unique to this storage.
         """
         if self._backend.arrays.mutable_arrays:
-            return self.data_ptr(), self.nbytes(), str(self.device)
+            return self._bounds()[0], self.nbytes(), str(self.device)
         return id(self), 0, str(self.device)
 
     def size(self) -> int:

@@ -180,7 +180,7 @@ class TensorBase(OtherKinds):
         if array.__class__ is DatalessArray:
             return int(array.offset)
         return (
-            self._backend.arrays.data_ptr(array) - share_storage(self).data_ptr()
+            self._backend.arrays.data_ptr(array) - share_storage(self)._bounds()[0]
         ) // self.dtype.itemsize
 
     def data_ptr(self) -> int:

@@ -188,8 +188,24 @@ def _fitted(
                 f"match the required output shape {list(array.shape)}. Give out= an empty tensor, "
                 "or one of that shape."
             )
-        return array, resize_out(out, tuple(array.shape))
+        former = resize_out(out, tuple(array.shape))
+        _turn_like(out, array)
+        return array, former
     return array, None
+
+
+def _turn_like(out: TensorBase, array: Any) -> None:
+    """Let the memory of a resized tensor of ``out=``, which is in C order, be in that of a result:
+    matrices of LAPACK lie column by column.
+    """
+    arrays, storage = out._backend.arrays, out._storage
+    steps = getattr(array, "strides", None)
+    if steps is None or arrays.is_contiguous(array) or not arrays.mutable_arrays or 0 in steps:
+        return
+    order = sorted(range(array.ndim), key=lambda dim: -abs(steps[dim]))
+    places = sorted(range(array.ndim), key=order.__getitem__)
+    replace_array(out, out.array.reshape([array.shape[dim] for dim in order]).transpose(places))
+    out._storage = storage
 
 
 _Memory: TypeAlias = tuple[Any, Any]

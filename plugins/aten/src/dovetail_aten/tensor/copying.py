@@ -53,7 +53,7 @@ def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
     """Return how to make `tensor` again as a leaf, for pickle and `copy.copy`.
 
     Its storage is an object of the pickle: other tensors that show the same memory will do so
-    again.
+    again. Attributes are the third part, which pickle sets last: they may lead back to the tensor.
     """
     for hook in (tensor._backward_hooks or {}).values():
         if not getattr(hook, "__torch_unserializable__", False):
@@ -63,12 +63,10 @@ def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
                 "function with @dovetail.utils.hooks.unserializable_hook to suppress this warning"
             )
     if tensor.array.__class__ is DatalessArray:
-        return rebuild_wrapper, _geometry(tensor), vars(tensor) or None
-    return (
-        rebuild_tensor,
-        (type(tensor), *_place(tensor), tensor.requires_grad),
-        vars(tensor) or None,
-    )
+        made_by: Any = rebuild_wrapper, _geometry(tensor)
+    else:
+        made_by = rebuild_tensor, (type(tensor), *_place(tensor), tensor.requires_grad)
+    return (*made_by, vars(tensor)) if vars(tensor) else made_by
 
 
 def deepcopy_tensor(tensor: TensorBase, memo: dict[int, Any]) -> Any:
@@ -165,13 +163,13 @@ def storable(tensor: _Tensor) -> _Tensor:
     is_shown = tensor._backend.arrays.mutable_arrays or tensor.array is storage.array
     steps = getattr(tensor.array, "strides", None) or ()
     low, high = tensor._backend.arrays.byte_bounds(tensor.array)
-    start = storage.data_ptr()
+    start, stop = storage._bounds()
     if (
         is_shown
         and all([step >= 0 and not step % itemsize for step in steps])
         and not (low - start) % itemsize
         and start <= low
-        and high <= start + storage.nbytes()
+        and high <= stop
     ):
         return tensor
     with _outside():

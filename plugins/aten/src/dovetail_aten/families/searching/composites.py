@@ -260,7 +260,7 @@ def _reduced_segments(
         of_product = F.mul(F.mul(rest, nans), of_several)
         of_nans = of_product if name == "prod" else F.div(nans, F.clamp_min(counts, 1))
         made = F.where(F.gt(counts, 0), of_nans, rest)
-    made = F.narrow(made, axis, 0, count)
+    made = F.contiguous(F.narrow(made, axis, 0, count))
     if reduce != "mean":
         return made
     sizes = F.reshape(lengths, (*lengths.shape, *([1] * inner)))
