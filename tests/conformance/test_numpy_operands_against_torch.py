@@ -131,6 +131,19 @@ def test_a_write_to_an_array_makes_a_tensor() -> None:
         assert made.tolist() == array.tolist() == [2.0, 2.0, 2.0]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "pow", "mod"])
+def test_gradients_are_those_of_the_array_before_the_write(name: str, dtype: str) -> None:
+    values = np.array([0.2, 0.5, 0.7], dtype)
+    x = dovetail.tensor([2.0, 3.0, 0.5], dtype=getattr(dovetail, dtype), requires_grad=True)
+    expected = getattr(operator_module, name)(dovetail.tensor(values), x)
+    array = values.copy()
+    made: Any = getattr(operator_module, f"i{name}")(array, x)
+    np.testing.assert_array_equal(array, made.detach().numpy())
+    grads = [dovetail.autograd.grad(each.sum(), x)[0] for each in (made, expected)]
+    dovetail.testing.assert_close(grads[0], grads[1])
+
+
 def test_objects_and_other_dtypes_are_no_operands() -> None:
     x = dovetail.ones(2, requires_grad=True)
     for array in (np.array(["a", "b"]), np.array([object(), object()])):

@@ -72,6 +72,8 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "prod": np.prod,
     "prod of rows": lambda x: np.prod(x, axis=1, keepdims=True),
     "ptp": lambda x: np.ptp(x, axis=0),
+    "qr": lambda x: np.linalg.qr(x)[1],
+    "qr of a tall matrix": lambda x: np.linalg.qr(x[:, :2])[0],
     "quantile": lambda x: np.quantile(x, [0.25, 0.5], axis=1),
     "repeat": lambda x: np.repeat(x, 2),
     "repeat of rows": lambda x: np.repeat(x, [1, 0, 2], axis=0),

@@ -155,7 +155,7 @@ class Plan:
 
 def _overlap(parameters: Sequence[Tensor]) -> bool:
     """Say whether parameters may share memory, or one is there twice."""
-    places = {parameter.untyped_storage().data_ptr() for parameter in parameters}
+    places = {parameter.untyped_storage().place() for parameter in parameters}
     return len(places) < len(parameters)
 
 

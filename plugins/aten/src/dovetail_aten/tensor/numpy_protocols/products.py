@@ -143,6 +143,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     ),
     "linalg.outer": lambda x1, x2, /: aten.outer(*common(x1, x2)),
     "linalg.pinv": _pinv,
+    "linalg.qr": lambda a, mode="reduced": aten.linalg_qr(a, mode),
     "linalg.slogdet": aten.linalg_slogdet,
     "linalg.solve": _solve,
     "linalg.svd": _svd,

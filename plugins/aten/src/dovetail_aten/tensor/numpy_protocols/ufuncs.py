@@ -94,7 +94,8 @@ def call_reflected(ufunc: Any, first: Any, second: Any, kwargs: dict[str, Any]) 
         return NotImplemented  # a function; of NumPy, or another one of that name
     if first.ndim == 0 and not name.startswith("__r"):
         first = first[()]  # a comparison hands a number over as an array
-    made = getattr(type(second), name)(second, first)
+    # The graph may save the array on the left, which is about to change.
+    made = getattr(type(second), name)(second, first.copy() if is_in_place else first)
     if is_in_place and made is not NotImplemented:
         np.copyto(first, made.detach().numpy())
     return made
