@@ -282,6 +282,18 @@ def test_a_packet_does_not_remember_what_depends_on_the_value(
     ]
 
 
+@pytest.mark.parametrize("declared", ["int[]", "SymInt[2]", "int[]?"])
+def test_a_list_of_ints_takes_no_tensor_of_floats(
+    lib: Library, tensor: Tensors, declared: str
+) -> None:
+    lib.define(f"ints({declared} x) -> int[]")
+    lib.impl("ints", lambda x: [each + 1 for each in x], "CompositeExplicitAutograd")
+    assert ops.oo.ints([tensor(3), 2]) == [4, 3]
+    for floats in (tensor([1.0, 2.0]), [tensor(1.0), 2]):
+        with pytest.raises(RuntimeError, match="argument 'x'"):
+            ops.oo.ints(floats)
+
+
 def test_redispatch_finds_a_kernel_registered_after_its_first_call(
     lib: Library, tensor: Tensors
 ) -> None:

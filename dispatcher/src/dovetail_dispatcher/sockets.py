@@ -130,8 +130,10 @@ class Promotion(Protocol):
         """
         return function
 
-    def precision_of_number(self, wanted: dtype) -> dtype:
-        """Return the dtype that a number has beside operands of dtype `wanted` in such a route."""
+    def dtype_of_number(self, wanted: dtype, rule: str, in_single: bool) -> dtype:
+        """Return the dtype of a number beside operands of dtype `wanted` under promotion rule
+        `rule`, in a route that may compute half precision `in_single`: here, `wanted`.
+        """
         return wanted
 
 

@@ -1,8 +1,6 @@
 """Casts call arguments to the types of a schema: one function per type, built once.
 
-A cast returns the value a kernel receives, or raises `CastError` with the reason. Only
-`dovetail_kernel` knows what a tensor, a dtype and a device are; it is imported when the first
-caster that needs it is built.
+A cast returns the value a kernel receives, or raises `CastError` with the reason.
 """
 
 from __future__ import annotations
@@ -10,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
+
+import dovetail_kernel
+from dovetail_kernel import Device, TensorBase
 
 from .class_types import ClassType
 from .codes import DTYPE_NAMES, LAYOUT_NAMES, MEMORY_FORMAT_NAMES
@@ -73,12 +74,6 @@ def caster(declared: Type) -> Cast:
         return _dict(*[caster(elem) for elem in declared.elems])
     if isinstance(declared, UnionType):
         return _union(declared)
-    if isinstance(declared, TensorType):
-        return _tensor()
-    if isinstance(declared, ScalarTypeType):
-        return _dtype()
-    if isinstance(declared, DeviceObjType):
-        return _device()
     if isinstance(declared, ClassType):
         return _instance(declared.python_class)
     return _SIMPLE.get(type(declared), _unchanged)
@@ -89,7 +84,7 @@ def caster(declared: Type) -> Cast:
 
 def cast_int(value: object) -> int:
     """Cast to a 64-bit int: from bool, NumPy integers and tensors of one element, whose fraction is
-    cut off.
+    cut off, as in PyTorch; that a list of ints has floats is refused.
     """
     if type(value) is not int:
         value = _to_int(value)
@@ -164,8 +159,6 @@ def _has_elements(value: object) -> bool:
 
 def _element(value: object) -> int | float | complex:
     """Return the one number in a tensor, an array of no dimensions or a NumPy scalar."""
-    from dovetail_kernel import TensorBase
-
     if (
         isinstance(value, TensorBase)
         or is_numpy_scalar(value)
@@ -205,46 +198,32 @@ def _unchanged(value: object) -> Any:
     return value
 
 
-def _tensor() -> Cast:
-    from dovetail_kernel import TensorBase
-
-    def cast_tensor(value: object) -> Any:
-        if value is None or isinstance(value, TensorBase):
-            return value
-        raise CastError(f"Unable to cast {shown(value)} to Tensor")
-
-    return cast_tensor
+def cast_tensor(value: object) -> TensorBase | None:
+    """Accept tensors, and None."""
+    if value is None or isinstance(value, TensorBase):
+        return value
+    raise CastError(f"Unable to cast {shown(value)} to Tensor")
 
 
-def _dtype() -> Cast:
-    import dovetail_kernel
-
-    dtype = dovetail_kernel.dtype
-
-    def cast_dtype(value: object) -> Any:
-        if isinstance(value, dtype):
-            return value
-        if value.__class__ is type and value in dovetail_kernel.PYTHON_DTYPES:
-            return dovetail_kernel.PYTHON_DTYPES[value]
-        known = dovetail_kernel.BY_NAME.get(DTYPE_NAMES.get(cast_int(value), ""))
-        if known is None:
-            raise CastError(f"{shown(value)} is not the code of a known dtype")
-        return known
-
-    return cast_dtype
+def cast_dtype(value: object) -> dovetail_kernel.dtype:
+    """Cast to a dtype: from a type of Python, or PyTorch's code of a dtype."""
+    if isinstance(value, dovetail_kernel.dtype):
+        return value
+    if value.__class__ is type and value in dovetail_kernel.PYTHON_DTYPES:
+        return dovetail_kernel.PYTHON_DTYPES[value]
+    known = dovetail_kernel.BY_NAME.get(DTYPE_NAMES.get(cast_int(value), ""))
+    if known is None:
+        raise CastError(f"{shown(value)} is not the code of a known dtype")
+    return known
 
 
-def _device() -> Cast:
-    from dovetail_kernel import Device
-
-    def cast_device(value: object) -> Any:
-        if isinstance(value, Device):
-            return value
-        if isinstance(value, str):
-            return Device(value)
-        raise _unable(value)
-
-    return cast_device
+def cast_device(value: object) -> Device:
+    """Cast to a device: from its text."""
+    if isinstance(value, Device):
+        return value
+    if isinstance(value, str):
+        return Device(value)
+    raise _unable(value)
 
 
 def _instance(python_class: type) -> Cast:
@@ -271,8 +250,6 @@ def _coded(what: str, names: Sequence[str]) -> Cast:
     """Accept a named value of the kernel, its name, or its code."""
 
     def cast_coded(value: object) -> Any:
-        import dovetail_kernel
-
         name = getattr(value, "name", value)
         if not isinstance(name, str):
             code = cast_int(value)
@@ -301,6 +278,7 @@ def _list(declared: ListType) -> Cast:
         declared.elem.collapsed, IntType | FloatType | BoolType | ComplexType
     )
     takes_tensors = isinstance(declared.elem, TensorType)
+    takes_ints = isinstance(declared.elem.collapsed, IntType)
 
     def cast_list(value: Any) -> list[Any]:
         if isinstance(value, list | tuple):
@@ -313,9 +291,15 @@ def _list(declared: ListType) -> Cast:
             raise _unable(value)
         if takes_tensors and any([element is None for element in elements]):
             raise CastError("None is not a Tensor; declare the list Tensor?[] to allow it")
+        if takes_ints and any([_is_tensor_of_floats(each) for each in (value, *elements)]):
+            raise _unable(value)
         return [cast(element) for element in elements]
 
     return cast_list
+
+
+def _is_tensor_of_floats(value: object) -> bool:
+    return isinstance(value, TensorBase) and value.is_floating_point()
 
 
 def _is_sequence(value: object) -> bool:
@@ -391,6 +375,9 @@ _SIMPLE: Final[dict[type[Type], Cast]] = {
     GeneratorType: _named("Generator"),
     StorageType: _named("Storage", "UntypedStorage", "TypedStorage"),
     StreamObjType: _named("Stream"),
+    TensorType: cast_tensor,
+    ScalarTypeType: cast_dtype,
+    DeviceObjType: cast_device,
 }
 """Casts that need no parameter. A type without one (``Any``, a type variable) takes every value
 unchanged.

@@ -137,7 +137,7 @@ def promoted_operands(call: ArrayCall) -> Promotion:
     steps: tuple[Step, ...] = ()
     if key & PYTHON_SCALAR and numbers_allowed(call.schema, op.promote):
         number = argument_value(promoted[1])
-        own = PROMOTION.plug.precision_of_number(computed) if call.in_single else computed
+        own = PROMOTION.plug.dtype_of_number(computed, op.promotion, call.in_single)
         steps = (NumberToTensor(number, *number_cache(call.backend, own)),)
         promoted = promoted[:1]
     if key & computed.bit:

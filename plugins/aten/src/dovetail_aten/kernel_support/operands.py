@@ -107,7 +107,7 @@ class Numbers:
         known = self._known.get((value, value.__class__, native_dtype))
         return self.of_dtype(value, native_dtype) if known is None else known
 
-    def fitting(self, array: Array, value: Any) -> Any:
+    def fitting(self, array: Any, value: Any) -> Any:
         """Return `value` as an operand of the dtype of `array`, to be stored in it.
 
         Raises

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail_dispatcher import Kernel, Operator
-from dovetail_kernel import Backend, bfloat16, dtype, float16, float32
+from dovetail_kernel import Backend, bfloat16, dtype, float16, float32, int64
 from dovetail_kernel.signature import DTYPE_MASK, PYTHON_SCALAR
 
 from ..typing import Array
@@ -58,6 +58,12 @@ def in_single(backend: Backend, function: Callable[..., object]) -> Callable[...
     return compute
 
 
-def precision_of_number(wanted: dtype) -> dtype:
-    """Return the dtype that a number has beside operands of dtype `wanted` in such a route."""
-    return float32 if wanted in HALVES else wanted
+def dtype_of_number(wanted: dtype, rule: str, in_single: bool) -> dtype:
+    """Return the dtype of a number beside operands of dtype `wanted` under promotion rule `rule`.
+
+    In routes that are `in_single`, it has single precision beside half precision. Under the rule
+    ``operands`` an integer stays what it is, since the kernel may divide truly: 300 is no uint8.
+    """
+    if rule == "operands" and wanted.category == 1:
+        return int64
+    return float32 if in_single and wanted in HALVES else wanted

@@ -21,6 +21,7 @@ from dovetail_kernel import (
     dtype_of_signature,
     float32,
     get_default_dtype,
+    promote_types,
     result_dtype,
     uint16,
     uint32,
@@ -29,7 +30,7 @@ from dovetail_kernel import (
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.signature import DTYPE_MASK, PYTHON_SCALAR, ZERO_DIM
 
-from .half_precision import HALVES, computes_in_single, in_single, precision_of_number
+from .half_precision import HALVES, computes_in_single, dtype_of_number, in_single
 
 KINDS = ("bool", "int", "float", "complex")
 """Promotion categories in words."""
@@ -183,15 +184,18 @@ def promoter(
             if all([kind & wanted.bit for kind in kinds]):
                 unchanged[wanted.bit] = wanted
         wanted, native, bit = found
+        by_kernel = rule == "operands" and wanted.category == 1  # see `dtype_of_number`
         operands = []
         for tensor in tensors:
             array = tensor.array
-            operands.append(array if tensor._signature & bit else arrays.cast(array, native))
+            stays = by_kernel and promote_types(tensor.dtype, wanted) is not wanted
+            cast = not stays and not tensor._signature & bit
+            operands.append(arrays.cast(array, native) if cast else array)
         return operands, wanted
 
     def promote_with_number(tensor: TensorBase, number: complex) -> tuple[list[Any], dtype]:
         (array,), wanted = promote(tensor)
-        own = precision_of_number(wanted) if in_single else wanted
+        own = dtype_of_number(wanted, rule, in_single)
         return [array, arrays.scalar(number, arrays.native_dtypes[own])], wanted
 
     def promote_by_scalar(*tensors: TensorBase) -> tuple[list[Any], dtype]:
@@ -231,8 +235,8 @@ __all__ = [
     "common_dtype",
     "computes_in_single",
     "computing_dtype",
+    "dtype_of_number",
     "in_single",
     "operand_check",
-    "precision_of_number",
     "promoter",
 ]

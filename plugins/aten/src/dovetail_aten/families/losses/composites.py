@@ -138,6 +138,14 @@ def cross_entropy_loss(
     return nll_loss_nd(log_probabilities, target, weight, reduction, ignore_index)
 
 
+def _check_reduction(reduction: int) -> None:
+    if reduction not in (NONE, MEAN, SUM):
+        raise RuntimeError(
+            f"Invalid reduction type encountered in cross_entropy: {reduction}. Give 0 for none, "
+            "1 for the mean or 2 for the sum."
+        )
+
+
 def _weight_along(weight: Tensor, ndim: int, class_dim: int) -> Any:
     return F.reshape(weight, [weight.shape[0] if dim == class_dim else 1 for dim in range(ndim)])
 
@@ -150,6 +158,7 @@ def _with_probabilities(
     ignore_index: int,
     smoothing: float,
 ) -> Any:
+    _check_reduction(reduction)
     if not target.dtype.is_floating_point:
         raise RuntimeError(
             "Expected floating point type for target with class probabilities, got "
@@ -181,6 +190,7 @@ def _smoothed(
     ignore_index: int,
     smoothing: float,
 ) -> Any:
+    _check_reduction(reduction)
     class_dim = 0 if log_probabilities.ndim == 1 else 1
     classes = log_probabilities.shape[class_dim]
     nll = nll_loss_nd(log_probabilities, target, weight, reduction, ignore_index)
@@ -253,7 +263,7 @@ def poisson_nll_loss(
         counts = F.masked_fill(target, small, 1)  # the logarithm of 0 has no finite derivative
         entropy = F.sub(F.mul(counts, F.log(counts)), counts)
         stirling = F.add(entropy, F.mul(F.log(F.mul(counts, 2 * math.pi)), 0.5))
-        loss = F.add(loss, F.masked_fill(stirling, small, 0))
+        loss = F.add(loss, F.to(F.masked_fill(stirling, small, 0), loss.dtype))
     return reduce(loss, reduction)
 
 

@@ -166,23 +166,28 @@ def segment_reduce(
             "segment_reduce(): Either lengths or offsets must be defined. Give lengths=."
         )
     if offsets is not None:
-        _check_segments("offsets", offsets, axis)
+        _check_segments(data, "offsets", offsets, axis)
         offsets = offsets if unsafe else _offsets(offsets, data.shape[axis])
         lengths = F.diff(offsets)
         begin = F.narrow(offsets, -1, 0, 1)
     else:
-        _check_segments("lengths", lengths, axis)
+        _check_segments(data, "lengths", lengths, axis)
         lengths = lengths if unsafe else _lengths(lengths, data.shape[axis])
         begin = None
     return _reduced_segments(data, reduce, lengths, begin, axis, initial)
 
 
-def _check_segments(name: str, bounds: Any, axis: int) -> None:
+def _check_segments(data: Tensor, name: str, bounds: Any, axis: int) -> None:
     """Raise an error for bounds of segments that do not match the data."""
     if bounds.dtype not in (int32, int64):
         raise NotImplementedError(
             f'"_segment_reduce_{name}_cpu_kernel1" not implemented for '
             f"'{bounds.dtype.scalar_name}'. Convert to int64."
+        )
+    if bounds.ndim > data.ndim:
+        raise RuntimeError(
+            f"segment_reduce(): Expected data.dim() >= {name}.dim(), but got {data.ndim} and "
+            f"{bounds.ndim}."
         )
     if bounds.ndim - 1 != axis:
         raise RuntimeError(

@@ -90,7 +90,7 @@ def linalg_matrix_norm(
         raise RuntimeError(f"{_NAME}: Expected a non-complex scalar as the order of norm.")
     first, second = _matrix_dims(self, dim, dtype)
     if abs(ord) not in (1, 2, math.inf):
-        shown = ord if isinstance(ord, int) or ord != int(ord) else int(ord)
+        shown = int(ord) if ord == ord // 1 else ord
         raise RuntimeError(
             f"{_NAME}: Order {shown} not supported. It is 1, 2, inf, their negatives, 'fro' or "
             "'nuc'."

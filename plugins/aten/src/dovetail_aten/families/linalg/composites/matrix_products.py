@@ -10,7 +10,7 @@ from typing import Any
 from dovetail_aten._generated import functions as F
 from dovetail_dispatcher.calls import check_writable_as
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import warn_user_once
+from dovetail_kernel import result_dtype, warn_user_once
 
 from ....kernel_support.checks.product_checks import check_expandable
 from ....kernel_support.dims import wrap_dim
@@ -242,6 +242,7 @@ def addr(self: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> A
         made = F.logical_and(columns, vec2)
         made = made if alpha else F.zeros_like(made)
         return F.logical_or(self, made) if beta else made
+    own = ([self.dtype], []) if self.ndim else ([], [self.dtype])
     category = max([each.dtype.category for each in (self, vec1, vec2)])
     for name, factor in (("alpha", alpha), ("beta", beta)):
         if isinstance(factor, complex) and factor.imag and category < 3:
@@ -254,11 +255,13 @@ def addr(self: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> A
                 f"For integral input tensors, argument {name} must not be a floating point number. "
                 "Give a whole number."
             )
-    made = F.mul(columns, vec2)
+    common = result_dtype([vec1.dtype, vec2.dtype, *own[0]], own[1], [])
+    made = F.mul(F.to(columns, common), vec2)
     made = made if alpha == 1 else F.mul(made, alpha)
     if beta == 0:
         return made
-    return F.add(F.expand(self, shape) if beta == 1 else F.mul(self, beta), made)
+    scaled = F.expand(self, shape) if beta == 1 else F.mul(F.to(self, common), beta)
+    return F.add(scaled, made)
 
 
 def addr_(self: Any, vec1: object, vec2: object, *, beta: object = 1, alpha: object = 1) -> Any:

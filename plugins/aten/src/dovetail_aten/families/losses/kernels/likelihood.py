@@ -84,9 +84,12 @@ class Likelihood(Family):
                 "0D or 1D target tensor expected, multi-target not supported. Flatten the target."
             )
         # One sample may come with a target of one element.
-        if (x.ndim == 1 and target.size != 1) or (
-            x.ndim == 2 and tuple(target.shape) != tuple(x.shape[:1])
-        ):
+        if x.ndim == 1 and target.size != 1:
+            raise ValueError(
+                "For 1D input, 1D target must have size 1, but got target size: "
+                f"{target.size}. Give one class."
+            )
+        if x.ndim == 2 and tuple(target.shape) != tuple(x.shape[:1]):
             raise RuntimeError(
                 f"size mismatch (got input: {list(x.shape)}, target: {list(target.shape)}). "
                 "Give one class for every sample."

@@ -50,7 +50,7 @@ class Arithmetic(Family):
         if not hasattr(array, "dtype"):
             return array * alpha
         self._check_alpha(alpha, array.dtype)
-        return self.xp.multiply(array, self.numbers.like(array, alpha))
+        return self.xp.multiply(array, self.numbers.fitting(array, alpha))
 
     def _times(self, array: Array, value: object) -> Any:
         """Return ``value * array``; the dtype of the array must be able to hold `value`."""
@@ -60,8 +60,9 @@ class Arithmetic(Family):
         """Return ``alpha * number`` for an addend of `array`."""
         if alpha == 1 and alpha is not True:
             return number
-        own = self.numbers.pair(array, number)[0].dtype
-        self._check_alpha(alpha, own)
+        like = self.numbers.pair(array, number)[0]
+        self._check_alpha(alpha, like.dtype)
+        self.numbers.fitting(like, alpha)
         return number * alpha
 
     @operator("add.Tensor")
@@ -149,7 +150,9 @@ class Arithmetic(Family):
             )
 
     def _divide_mode(self, x: Any, other: Any, rounding_mode: str | None) -> Any:
-        """Return the quotient, rounded as `rounding_mode` says."""
+        """Return the quotient, rounded as `rounding_mode` says; arrays without dimensions may be of
+        another dtype.
+        """
         xp = self.xp
         if rounding_mode is not None and x.dtype == xp.bool_ and other.dtype == xp.bool_:
             raise NotImplementedError(
@@ -157,6 +160,9 @@ class Arithmetic(Family):
             )
         if rounding_mode is None:
             return xp.true_divide(self.numbers.as_float(x), self.numbers.as_float(other))
+        if x.dtype != other.dtype:
+            wanted = (other if other.ndim else x).dtype
+            x, other = x.astype(wanted), other.astype(wanted)
         if (kind := self.dtypes[x.dtype]) in (uint16, uint32, uint64):
             raise NotImplementedError(
                 f"\"div_{rounding_mode}\" not implemented for '{kind.scalar_name}'. Convert to a "
@@ -185,6 +191,8 @@ class Arithmetic(Family):
     @operator("div.Tensor_mode", "div.Scalar_mode")
     def div_mode(self, x: Array, other: Scalar, *, rounding_mode: str | None) -> Any:
         """Return the quotient: true, rounded towards zero (``'trunc'``) or down (``'floor'``)."""
+        if rounding_mode is None:
+            x = self.numbers.as_float(x)
         return self._divide_mode(*self.numbers.pair(x, other), rounding_mode)
 
     @helper("div")
