@@ -23,6 +23,16 @@ def test_numel_is_the_product(sizes: list[int], count: int) -> None:
     assert Size(sizes).numel() == count
 
 
+@pytest.mark.parametrize("error", [StopIteration, ValueError, TypeError, OverflowError])
+def test_what_an_index_raises_is_a_type_error_that_names_its_place(error: type[Exception]) -> None:
+    class Index:
+        def __index__(self) -> int:
+            raise error
+
+    with pytest.raises(TypeError, match="item 1 is 'Index'"):
+        Size([2, Index()])
+
+
 @pytest.mark.parametrize(
     "make",
     [

@@ -122,3 +122,44 @@ def test_bad_arguments_are_refused_as_in_pytorch(name: str) -> None:
         BAD[name](dovetail, tensors(dovetail))
     if theirs.type is RuntimeError:
         assert str(ours.value).startswith(str(theirs.value).split(".")[0][:60])
+
+
+def unfit(lib: Any) -> dict[str, Any]:
+    """Return tensors that a write, or one of other operands, is refused for."""
+    leaf = lib.full((2,), 4.0).requires_grad_()
+    with lib.inference_mode():
+        inferred = lib.full((2,), 4.0)
+    return {
+        "integers": lib.full((2,), 4),
+        "bools": lib.ones(2, dtype=lib.bool),
+        "complex numbers": lib.full((2,), 4.0 + 1j),
+        "a leaf": leaf,
+        "a view of a leaf": leaf[:],
+        "a view among several": (lib.full((2, 2), 4.0).requires_grad_() * 1).unbind(0)[0],
+        "inference": inferred,
+        "shared elements": lib.full((1,), 4.0).expand(2),
+        "another shape": lib.full((5,), 4.0),
+    }
+
+
+@pytest.mark.parametrize("kind", unfit(dovetail))
+def test_a_list_is_written_whole_or_not_at_all(kind: str) -> None:
+    refused = 0
+    for name in [each for each in FOREACH if each.endswith("_")]:
+        for args, kwargs in calls(name, dovetail).values():
+            first = dovetail.full((2,), 4.0)
+            pair = [first, unfit(dovetail)[kind]]
+            fitting = [
+                [dovetail.ones(2)] * 2
+                if isinstance(each, list) and isinstance(each[0], dovetail.Tensor)
+                else each[:2]
+                if isinstance(each, list)
+                else each
+                for each in args
+            ]
+            try:
+                getattr(dovetail, name)(pair, *fitting, **kwargs)
+            except (RuntimeError, NotImplementedError):
+                refused += 1
+                assert (first.tolist(), first._version) == ([4.0, 4.0], 0), name
+    assert refused > 10

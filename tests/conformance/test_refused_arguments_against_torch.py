@@ -4,6 +4,7 @@ their operands as they were; autocast reaches composites where it does in PyTorc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -106,14 +107,47 @@ def test_what_pytorch_refuses_is_refused_with_its_words(expression: str) -> None
     assert ours == theirs
 
 
+SETTINGS: dict[str, Callable[[Any, Any], Any]] = {
+    "autocast": lambda lib, value: lib.autocast("cpu", enabled=value).__enter__(),
+    "autocast for a device": lambda lib, value: lib.set_autocast_enabled("cpu", value),
+    "cache of autocast": lambda lib, value: lib.set_autocast_cache_enabled(value),
+    "grad mode": lambda lib, value: lib.set_grad_enabled(value),
+    "grad mode below": lambda lib, value: lib._C._set_grad_enabled(value),
+    "threads of backward": lambda lib, value: lib.autograd.set_multithreading_enabled(value),
+    "anomalies": lambda lib, value: lib.autograd.set_detect_anomaly(value),
+    "NaN of anomalies": lambda lib, value: lib.autograd.set_detect_anomaly(False, value),
+    "NaN of anomalies in a block": lambda lib, value: lib.autograd.detect_anomaly(
+        value
+    ).__enter__(),
+    "determinism": lambda lib, value: lib.use_deterministic_algorithms(value),
+    "training": lambda lib, value: lib.nn.Linear(1, 1).train(value),
+}
+
+
 @pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled")
-def test_settings_take_bools_alone() -> None:
+@pytest.mark.parametrize("value", [None, "x", 2, 0.0])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_settings_take_bools_alone(setting: str, value: object) -> None:
+    for lib in (torch, dovetail):
+        before = (lib.is_grad_enabled(), lib.is_anomaly_enabled(), lib.is_inference_mode_enabled())
+        with pytest.raises((TypeError, ValueError)):
+            SETTINGS[setting](lib, value)
+        assert before == (
+            *(lib.is_grad_enabled(), lib.is_anomaly_enabled(), lib.is_inference_mode_enabled()),
+        )
+
+
+@pytest.mark.parametrize("size", ["ab", 3, [2, "a"], (2, 2.0), range(2), [2, 2]])
+def test_unflatten_takes_a_tuple_of_ints(size: Any) -> None:
+    outcomes = []
     for lib in (dovetail, torch):
-        with pytest.raises(TypeError, match=r"enabled must be a bool \(got str\)"):
-            lib.set_autocast_cache_enabled("x")
-        with pytest.raises(TypeError, match="argument 'check_nan'"):
-            lib.autograd.detect_anomaly("x").__enter__()
-        assert not lib.is_anomaly_enabled()
+        try:
+            outcomes.append(tuple(lib.nn.Unflatten(1, size)(lib.ones(1, 4)).shape))
+        except TypeError as error:
+            outcomes.append(str(error)[:60])
+        with pytest.raises(IndexError):
+            lib.nn.Unflatten(5, (2, 2))(lib.ones(1, 4))
+    assert outcomes[0] == outcomes[1]
 
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW", "Adamax", "NAdam", "RAdam", "SparseAdam"])

@@ -13,6 +13,9 @@ from typing import Any, Final, TypeAlias
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
+from dovetail_autograd import is_grad_enabled
+from dovetail_autograd.plan_steps import check_inplace
+from dovetail_dispatcher.calls import check_inference_write
 from dovetail_kernel import dtype as DType
 
 from .tensor_functions import result_type
@@ -93,10 +96,60 @@ def _returning(function: Callable[..., Sequence[object]], writes: bool) -> Calla
     """Return a function that returns a tuple of the results, or the list that is written."""
 
     def compute(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if writes and not _alike(self, *args, *kwargs.values()):
+            rehearsed = [_rehearsed(each) for each in (self, *args)]
+            function(*rehearsed, **{name: _rehearsed(each) for name, each in kwargs.items()})
+            for each in self:
+                _check_writable(each)
         results = function(self, *args, **kwargs)
         return self if writes else tuple(results)
 
     return compute
+
+
+def _alike(*given: object) -> bool:
+    """Return whether what is refused of one position of the lists is refused of the first one too,
+    before anything is written.
+    """
+    shapes = None
+    for values in given:
+        if not isinstance(values, list | tuple):
+            continue
+        if not all([isinstance(each, Tensor) for each in values]):
+            if len({each.__class__ for each in values}) > 1:
+                return False
+            continue
+        own = [each.shape for each in values]
+        if own != (shapes := shapes or own) or len({each._signature for each in values}) > 1:
+            return False
+        if any([each.requires_grad or not each.is_contiguous() for each in values]):
+            return False
+    return True
+
+
+def _rehearsed(value: object) -> Any:
+    """Return a list of tensors on the meta device in place of a list; all else as it is."""
+    if not isinstance(value, list | tuple):
+        return value
+    return [
+        aten.empty_strided(each.shape, each.stride(), dtype=each.dtype, device="meta")
+        if isinstance(each, Tensor)
+        else each
+        for each in value
+    ]
+
+
+def _check_writable(tensor: Tensor) -> None:
+    """Raise the error of a write to a tensor that must not be written here."""
+    if any([n > 1 and not step for n, step in zip(tensor.shape, tensor.stride(), strict=True)]):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )
+    if tensor.is_inference():
+        check_inference_write(tensor)
+    elif is_grad_enabled():
+        check_inplace(tensor, True)
 
 
 _BOUNDS: Final = {"maximum": "clamp_min", "minimum": "clamp_max"}

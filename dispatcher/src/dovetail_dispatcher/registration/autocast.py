@@ -76,13 +76,13 @@ def set_autocast_enabled(device_type: str, enabled: bool) -> None:
     """Enable or disable autocast for a device type in the current thread or asyncio task; use
     `autocast` for a block.
     """
-    _check_settings("set_autocast_enabled", None, enabled)
+    _check_settings("set_autocast_enabled", enabled=enabled)
     set_state(_switch(autocast_key(device_type), enabled)(state()))
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
     """Set the dtype of autocast for a device type in the current thread or asyncio task."""
-    _check_settings("set_autocast_dtype", dtype, False)
+    _check_settings("set_autocast_dtype", dtype=dtype)
     autocast_key(device_type)
     _dtypes.set({**_dtypes.get(), device_type: dtype})
 
@@ -157,7 +157,7 @@ class autocast(DecoratingGuard):
     def change(self) -> autocast:
         """Set the dtype, and enable or disable autocast."""
         if self.fast_dtype not in _LOWER or self._enabled.__class__ is not bool:
-            _check_settings("autocast", self.fast_dtype, self._enabled)
+            _check_settings("autocast", dtype=self.fast_dtype, enabled=self._enabled)
         dtypes = _dtypes.get()
         if dtypes.get(self.device) is not self.fast_dtype:
             _dtypes.set({**dtypes, self.device: self.fast_dtype})
@@ -165,10 +165,11 @@ class autocast(DecoratingGuard):
         return self
 
 
-def _check_settings(function: str, chosen: object, enabled: object) -> None:
-    """Raise an error for a dtype that is invalid, and a switch that is not a bool."""
-    for name, value, kind in (("dtype", chosen, dtype), ("enabled", enabled, bool)):
-        if value is not None and not isinstance(value, kind):
+def _check_settings(function: str, **settings: object) -> None:
+    """Raise an error for a dtype that is none, and a switch that is not a bool."""
+    for name, value in settings.items():
+        kind = dtype if name == "dtype" else bool
+        if not isinstance(value, kind):
             raise TypeError(
                 f"{function}(): argument '{name}' must be {kind.__name__}, not "
                 f"{type(value).__name__}. Give a {kind.__name__}."

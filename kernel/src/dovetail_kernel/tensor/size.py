@@ -31,7 +31,7 @@ class Size(tuple[int, ...]):
         try:
             for item in items:
                 sizes.append(int(index(item)))
-        except TypeError:
+        except Exception:  # whatever `__index__` raises: a StopIteration would end a loop
             position = len(sizes)
             raise TypeError(
                 f"dovetail.Size() takes an iterable of 'int' (item {position} is "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import zipfile
-import zlib
+from binascii import crc32
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -83,7 +83,7 @@ class ZipArchive:
             raise FormatError(f"the record {shown(name)} reaches into the next one")
         data = self._source.piece(start, start + info.file_size)
         # PyTorch can be told to save without checksums; these are 0 then.
-        if checked and info.CRC and zlib.crc32(data) != info.CRC:
+        if checked and info.CRC and crc32(data) != info.CRC:
             raise FormatError(f"the record {shown(name)} is corrupt: its checksum is another one")
         return data
 
@@ -107,7 +107,7 @@ def pack_zip(records: Mapping[str, Any]) -> Iterator[memoryview | bytes]:
     place = 0
     for name, content in records.items():
         data = memoryview(content).cast("B")
-        encoded, checksum, size = name.encode(), zlib.crc32(data), len(data)
+        encoded, checksum, size = name.encode(), crc32(data), len(data)
         sizes = struct.pack("<2H2Q", _WIDE_ID, 16, size, size)
         padding = -(place + _LOCAL.size + len(encoded) + len(sizes) + 4) % _ALIGNMENT
         extra = sizes + struct.pack("<2H", _PADDING_ID, padding) + bytes(padding)

@@ -23,6 +23,14 @@ from dovetail_kernel.keys import (
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def _check_bool(function: str, mode: object) -> None:
+    if mode.__class__ is not bool:
+        raise TypeError(
+            f"{function}(): argument 'enabled' (position 1) must be bool, not "
+            f"{type(mode).__name__}. Give True or False."
+        )
+
+
 def is_inference_mode_enabled() -> bool:
     """Return whether inference mode is on in the current thread or asyncio task."""
     return dispatch_state().inference
@@ -203,11 +211,7 @@ class set_grad_enabled(_StateMode):
     __slots__ = ("_pending", "mode")
 
     def __init__(self, mode: bool) -> None:
-        if mode.__class__ is not bool:
-            raise TypeError(
-                "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
-                f"{type(mode).__name__}. Give True or False."
-            )
+        _check_bool("set_grad_enabled", mode)
         self._transition = transition = grad_mode_on if mode else grad_mode_off
         self._previous = None
         self.mode = mode
@@ -297,6 +301,7 @@ class set_multithreading_enabled(SettingGuard):
     variables = (_multithreading,)
 
     def __init__(self, mode: bool) -> None:
+        _check_bool("set_multithreading_enabled", mode)
         self.mode = mode
         super().__init__()
 
