@@ -19,6 +19,7 @@ from dovetail_kernel import DatalessArray, bfloat16, dtype
 from dovetail_kernel.tensor import DlpackSource
 from dovetail_kernel.typing import NativeDtype
 
+from .functions.direct import DIRECT
 from .functions.products import NUMPY
 from .random.random_arrays import CpuRandom
 from .silence import nameless, silent
@@ -68,7 +69,7 @@ class CpuArrays(CpuRandom):
         for method in _COMPILED:
             setattr(self, method, self.compiled(f"arrays.{method}", getattr(self, method)))
         along = self.compiled("arrays.take_along_axis", np.take_along_axis)
-        self.quick = {"take_along_axis": along}
+        self.quick = {**DIRECT, "take_along_axis": along}
         self._ordered: dict[np.ufunc, Any] = {}
 
     def native_dtype(self, wanted: dtype) -> Any:

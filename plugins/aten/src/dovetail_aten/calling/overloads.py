@@ -181,15 +181,20 @@ class Overloads:
         """Keep what runs an overload for arguments of these classes, where they and the keywords
         among them alone decide.
         """
-        if len(self._known) < _KEPT and all(
-            [
-                each.__class__ is str
-                or (each[1] is int if each.__class__ is tuple else each in _PLAIN)
-                or (each.__class__ is not tuple and issubclass(each, TensorBase))
-                for each in key
-            ]
-        ):
+        if len(self._known) < _KEPT and all(map(self._is_decided, key)):
             self._known[key] = function
+
+    def _is_decided(self, each: Any) -> bool:
+        """Return whether an entry of a key says all that `fits` asks of an argument: of a tensor in
+        the place of an int it asks for the dimensions.
+        """
+        if each.__class__ is not tuple:
+            return each.__class__ is str or each in _PLAIN or issubclass(each, TensorBase)
+        _, item = each
+        if item is None or not issubclass(item, TensorBase):
+            return item is int
+        kinds = [kind for overload in self._overloads or () for kind in overload.kinds]
+        return not any([kind.startswith(("int[", "SymInt[")) for kind in kinds])
 
     def _outs(self, overload: Overload, out: object) -> dict[str, Any]:
         """Return the tensors to write by their names: the last parameters of the function for them.

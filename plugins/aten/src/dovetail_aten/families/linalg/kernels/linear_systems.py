@@ -197,18 +197,17 @@ class LinearSystems(Matrices):
     def cross(self, x: Any, other: Any, *, dim: int = -1) -> Any:
         """Return the cross products of vectors of three elements along `dim`."""
         check_cross(x, other, dim, self._dtype(x), self._dtype(other))
-        shape = broadcast_shapes([x.shape, other.shape])
-        axis = wrap_dim(dim, len(shape))
-        expand = self.capabilities.expand
-        left, right = [
-            [expand(each, shape)[(*(slice(None),) * axis, at)] for at in range(3)]
-            for each in (x, other)
-        ]
-        parts = [
-            left[(at + 1) % 3] * right[(at + 2) % 3] - left[(at + 2) % 3] * right[(at + 1) % 3]
-            for at in range(3)
-        ]
-        return self.xp.stack(parts, axis=axis)
+        if x.shape != other.shape:
+            broadcast_shapes([x.shape, other.shape])  # raises PyTorch's error
+        axis = wrap_dim(dim, x.ndim)
+
+        def turned(array: Any) -> tuple[Any, Any]:
+            """Return the elements 1, 2, 0 of each vector, and the elements 2, 0, 1."""
+            twice, lead = self.xp.concatenate([array, array], axis=axis), (slice(None),) * axis
+            return twice[(*lead, slice(1, 4))], twice[(*lead, slice(2, 5))]
+
+        (left, left_after), (right, right_after) = turned(x), turned(other)
+        return self.ordered(left * right_after - left_after * right)
 
 
 def check_vector_left(is_vector: bool, left: bool) -> None:

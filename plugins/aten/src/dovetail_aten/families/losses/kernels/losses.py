@@ -238,10 +238,16 @@ class Losses(Family):
             )
         return tuple(
             [
-                self.checked(each, (each >= 0) & (each <= 1), partial(_no_probability, name))
+                each
+                if not self.lazy and each.size and self._is_probability(each)
+                else self.checked(each, (each >= 0) & (each <= 1), partial(_no_probability, name))
                 for name, each in (("input", x), ("target", target))
             ]
         )
+
+    def _is_probability(self, x: Array) -> bool:
+        """Return whether all of at least one element are from 0 to 1."""
+        return bool(self.xp.amin(x) >= 0) and bool(self.xp.amax(x) <= 1)
 
     @operator("binary_cross_entropy")
     def binary_cross_entropy(

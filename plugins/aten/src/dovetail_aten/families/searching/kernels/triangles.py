@@ -61,11 +61,12 @@ class Triangles(Family):
         height, width = max(height - top, 0), max(width - left, 0)
         if not count:
             height = width = 0
-        rows, columns = xp.arange(height, dtype=xp.int64), xp.arange(width, dtype=xp.int64)
-        distance = columns[None, :] - rows[:, None]
         bound = offset + top - left
-        found, across = xp.nonzero(distance <= bound if lower else distance >= bound)
-        return xp.stack([found + top, across + left], axis=0).astype(dtype or xp.int64)
+        rows, columns = xp.arange(height, dtype=xp.int64), xp.arange(width, dtype=xp.int64)
+        ends = (rows + bound if bound else rows)[:, None]
+        rows, columns = xp.nonzero(columns <= ends if lower else columns >= ends)
+        rows, columns = rows + top if top else rows, columns + left if left else columns
+        return xp.stack([rows, columns], axis=0).astype(dtype or xp.int64, copy=False)
 
     @operator("tril_indices")
     def tril_indices(

@@ -18,6 +18,13 @@ _NORMAL = 2.0**-1022
 """The least number in double precision that has all digits."""
 _LAST_FACTORIAL = 170
 """The greatest number whose factorial is finite."""
+_SHIFTS = 8
+"""Terms of trigamma before its asymptotic series, the rest of which is below 1e-17 from 8 on."""
+_BERNOULLI = (
+    *(-174611 / 330, 43867 / 798, -3617 / 510, 7 / 6, -691 / 2730),
+    *(5 / 66, -1 / 30, 1 / 42, -1 / 30, 1 / 6),
+)
+"""The Bernoulli numbers of the orders 20, 18, ..., 2."""
 
 
 class Special(Family):
@@ -78,7 +85,10 @@ class Special(Family):
         """
         xp, like = self.xp, self.numbers.like
         psi, one, zero = self.scipy("special.psi", "digamma"), like(x, 1), like(x, 0)
-        negative, whole = x < zero, xp.trunc(x)
+        negative = x < zero
+        if not self.lazy and not xp.any(negative):
+            return psi(x)
+        whole = xp.trunc(x)
         found = psi(xp.where(negative, one - x, x))
         pole = xp.where(x == whole, like(x, math.nan), xp.tan(like(x, math.pi) * (x - whole)))
         return xp.where(negative, found - like(x, math.pi) / pole, found)
@@ -94,12 +104,40 @@ class Special(Family):
     def _derivative_of_digamma(self, x: Array, n: int) -> Any:
         if n == 0:
             return self.digamma(x)
+        if n == 1:
+            return self._trigamma(x)
         xp, like = self.xp, self.numbers.like
         factorial = float(math.factorial(n)) if n <= _LAST_FACTORIAL else math.inf
         zeta = self.scipy("special.zeta", "polygamma")(like(x, float(n + 1)), x)
         # SciPy's of infinity is NaN for some orders.
         zeta = xp.where(x == like(x, math.inf), like(x, 0), zeta)
         return xp.multiply(zeta, like(x, factorial if n % 2 else -factorial))
+
+    def _trigamma(self, x: Array) -> Any:
+        """Return the derivative of digamma: the first terms of the sum of ``1 / (x + k) ** 2``, and
+        the asymptotic series for the others. SciPy's zeta takes 700 ns for each number.
+
+        For negative numbers it is ``(pi / sin(pi * x)) ** 2 - trigamma(1 - x)``.
+        """
+        xp, like = self.xp, self.numbers.like
+        wide = x.astype(xp.float64, copy=False)
+        one, pi = like(wide, 1), like(wide, math.pi)
+        negative = wide < like(wide, 0)
+        y, found = xp.where(negative, one - wide, wide), like(wide, 0)
+        for _ in range(_SHIFTS):
+            found = found + xp.reciprocal(y * y)
+            y = y + one
+        inverse = xp.reciprocal(y)
+        square = inverse * inverse
+        series = like(wide, _BERNOULLI[0])
+        for number in _BERNOULLI[1:]:
+            series = series * square + like(wide, number)
+        found = found + (inverse * (series * square + one) + square * like(wide, 0.5))
+        if self.lazy or xp.any(negative):
+            sine = xp.sin((wide - xp.rint(wide)) * pi)
+            pole = pi / xp.where(negative, sine, one)
+            found = xp.where(negative, pole * pole - found, found)
+        return found.astype(x.dtype, copy=False)
 
     @operator("mvlgamma")
     @widened

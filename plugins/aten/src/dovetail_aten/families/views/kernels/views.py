@@ -58,9 +58,9 @@ class Views(Family):
     def reshape(self, x: Array, shape: Sequence[int]) -> Any:
         """Return `x` in another shape: a view, or a copy if its strides do not allow a view."""
         shape = tuple(shape)
-        if -1 not in shape and math.prod(shape) == x.size:
-            return self.xp.reshape(x, shape)
-        return self.xp.reshape(x, infer_size(shape, x.size))
+        if -1 in shape or math.prod(shape) != x.size:
+            shape = infer_size(shape, x.size)
+        return x.reshape(shape)
 
     @operator("expand")
     def expand(self, x: Array, size: Sequence[int], *, implicit: bool = False) -> Any:
