@@ -9,7 +9,7 @@ added in the order in which the nodes ran.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from heapq import heappop, heappush, heappushpop
+from heapq import heappop, heappush
 from typing import Any, cast
 
 from dovetail_dispatcher import NoArrayKernelError, kernel_namespace
@@ -82,10 +82,7 @@ def _loop_over_arrays(
     """Bring `grads` to where `edges` lead, run the node that is next, and so on.
 
     Nodes wait in the ready queue `ready`, a heap, and their gradients in the input buffers
-    `buffers`. The best two, `following` and `second`, go through neither, with their gradients
-    `arrived` and `waiting`: in a chain that is every node, and in a sum of many terms too. Only a
-    node with several outputs, or one that no gradient came to, is never among them. Gradients of
-    leaves meet in `leaves`.
+    `buffers`. Gradients of leaves meet in `leaves`.
     """
     side = task.side
     backend = side.backend
@@ -99,14 +96,8 @@ def _loop_over_arrays(
     ready: list[tuple[int, Node]] = []
     buffers: dict[Node, Any] = {}
     leaves: dict[Node, Any] = {}
-    second: Node | None = None
-    waiting: Any = None
-    arrived: Any = None
     while True:
         # Bring every gradient to the node that its edge leads to.
-        given = arrived
-        following, arrived = second, waiting
-        second = waiting = None
         index = -1
         for edge in edges:
             index += 1
@@ -119,20 +110,14 @@ def _loop_over_arrays(
             if grad is None:
                 if target._is_leaf_node:
                     if counts is not None:
-                        task.arrays = (
-                            buffers, leaves, following, arrived, second, waiting, edges, index,
-                        )  # fmt: skip
+                        task.arrays = buffers, leaves, None, None, None, None, edges, index
                         _pass_leaf(task, node, index, target, counts, leaves)
-                elif target is not following and target is not second and target not in buffers:
+                elif target not in buffers:
                     heappush(ready, (-target.sequence_nr, target))
                     buffers[target] = None
                 continue
             metadata = target.input_metadata
-            if (
-                metadata != node.input_metadata
-                if grad is given  # as by a sum: it fits `node`, and mostly what follows
-                else grad.shape != metadata[0] or grad.dtype is not metadata[1]
-            ):
+            if grad.shape != metadata[0] or grad.dtype is not metadata[1]:
                 if metadata.__class__ is list:
                     _gather(node, index, edge, grad, ready, buffers, side, kernels)
                     continue
@@ -150,54 +135,24 @@ def _loop_over_arrays(
                         counts[target] -= 1
                         leaves[target] = grad
                         continue
-                    given = None  # the leaf may take over an array that nothing else holds
                 if captures is None and target._array_backend is backend:
                     target.accumulate_array(grad)
                     if target.meta.post_accumulate:
-                        task.arrays = (
-                            buffers, leaves, following, arrived, second, waiting, edges, index,
-                        )  # fmt: skip
+                        task.arrays = buffers, leaves, None, None, None, None, edges, index
                         call_hooks_of_leaf(task, target)
                 elif captures is None or not task.capture(target, grad):
-                    task.arrays = (
-                        buffers, leaves, following, arrived, second, waiting, edges, index,
-                    )  # fmt: skip
+                    task.arrays = buffers, leaves, None, None, None, None, edges, index
                     bring_to_leaf(task, node, index, target, grad)
-            elif target is following:
-                arrived = add(arrived, grad)
-            elif target is second:
-                waiting = add(waiting, grad)
-            elif buffers and target in buffers:
+            elif target in buffers:
                 held = buffers[target]
                 buffers[target] = grad if held is None else add(held, grad)
-            elif following is None:
-                following = target
-                arrived = grad
             else:
-                if target.sequence_nr > following.sequence_nr:
-                    target, following = following, target
-                    grad, arrived = arrived, grad
-                if second is None:
-                    second = target
-                    waiting = grad
-                else:
-                    if target.sequence_nr > second.sequence_nr:
-                        target, second = second, target
-                        grad, waiting = waiting, grad
-                    heappush(ready, (-target.sequence_nr, target))
-                    buffers[target] = grad
-        # Choose the node that runs next.
-        if following is None:
-            if not ready:
-                break
-            node = heappop(ready)[1]
-            arrived = buffers.pop(node)
-        elif ready and -ready[0][0] > following.sequence_nr:
-            buffers[following] = arrived
-            node = heappushpop(ready, (-following.sequence_nr, following))[1]
-            arrived = buffers.pop(node)
-        else:
-            node = following
+                heappush(ready, (-target.sequence_nr, target))
+                buffers[target] = grad
+        if not ready:
+            break
+        node = heappop(ready)[1]
+        arrived = buffers.pop(node)
         # Run it, on arrays if it can be.
         edges = node.next_edges
         if (
@@ -213,23 +168,21 @@ def _loop_over_arrays(
             except NoArrayKernelError:
                 pass
             else:
+                arrived = None  # a leaf may take over an array that nothing else holds
                 if not keep_graph:
                     node._release_saved()
                 continue
-        task.arrays = buffers, leaves, None, None, second, waiting, edges, -1
+        task.arrays = buffers, leaves, None, None, None, None, edges, -1
         held = arrived if arrived is None or arrived.__class__ is list else [arrived]
-        arrived = given = grad = grads = None  # so that who else holds them can be counted
+        arrived = grad = grads = None  # so that who else holds them can be counted
         tensors: Any = run_node_on_tensors(task, node, held)
         held = None
         edges = node.next_edges
         grads = as_arrays(tensors, side)
         if grads is None:
-            if second is not None:
-                buffers[second] = waiting
             leave_arrays(task, node, edges, tensors, {**buffers, **leaves})
             return
-        tensors = None  # as `given` above
-    given = None
+        tensors = None  # as `arrived` above
     if first.__class__ is list:
         first.clear()  # else no leaf could take over what frames further out hold
     while leaves:
