@@ -473,3 +473,19 @@ def test_integers_of_floating_dtypes_have_the_bounds_that_these_can_hold(dtype: 
             except RuntimeError as error:
                 made.append(["is refused", "less than" in str(error)])
         assert made[0] == made[1], (low, high)
+
+
+@pytest.mark.parametrize("shape", [(2, 0), (0,), (0, 3), (0, 0)])
+@pytest.mark.parametrize("samples", [0, 1, 5])
+@pytest.mark.parametrize("replacement", [False, True])
+def test_draws_of_nothing_are_refused_or_have_no_rows(
+    shape: tuple[int, ...], samples: int, replacement: bool
+) -> None:
+    outcomes = []
+    for lib in (dovetail, torch):
+        try:
+            drawn = lib.multinomial(lib.ones(shape), samples, replacement)
+            outcomes.append((str(drawn.dtype).split(".")[1], tuple(drawn.shape)))
+        except RuntimeError:
+            outcomes.append("refused")
+    assert outcomes[0] == outcomes[1]

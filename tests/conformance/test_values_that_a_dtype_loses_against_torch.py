@@ -94,3 +94,16 @@ def test_tensors_of_floats_are_no_lists_of_ints() -> None:
                 info.operator.handle(**given | {name: value})
             tried += 1
     assert tried > 300
+
+
+@pytest.mark.parametrize("number", [0j, 2 + 0j, 1j, 1 - 2j])
+@pytest.mark.parametrize("name", ["var", "std", "var_mean", "std_mean", "histc"])
+def test_complex_numbers_are_real_numbers_if_nothing_is_lost(name: str, number: complex) -> None:
+    def called(lib: Any) -> Any:
+        x = lib.tensor([1.0, 2.0, 4.0, 7.0])
+        if name == "histc":
+            return lib.histc(x, 4, max=number)
+        result = getattr(lib, name)(x, 0, correction=number)
+        return result if isinstance(result, lib.Tensor) else result[0]
+
+    assert agree(*[outcome(lib, called) for lib in (dovetail, torch)])

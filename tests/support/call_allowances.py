@@ -6,6 +6,7 @@ The last member of every row is a call that shows it: a test tries whether it st
 from __future__ import annotations
 
 from call_allowance import Allowance
+from call_faults_of_pytorch import FAULTS_OF_PYTORCH
 from call_outcomes import Disagreement
 from call_refusals_allowed import LAST, REFUSALS_THAT_DIFFER
 from call_results_allowed import RESULTS_THAT_DIFFER
@@ -13,7 +14,7 @@ from random_calls import Call
 
 __all__ = ["ALLOWANCES", "Allowance", "allowed"]
 
-ALLOWANCES = [*REFUSALS_THAT_DIFFER, *RESULTS_THAT_DIFFER, *LAST]
+ALLOWANCES = [*REFUSALS_THAT_DIFFER, *RESULTS_THAT_DIFFER, *FAULTS_OF_PYTORCH, *LAST]
 """The table."""
 
 

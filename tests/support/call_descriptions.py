@@ -36,6 +36,7 @@ OF_LAPACK = (
     *["_linalg_svd", "_linalg_eigh", "_linalg_solve_ex", "linalg_solve", "lstsq", "lu_solve"],
     *["linalg_solve_triangular", "linalg_inv_ex", "linalg_pinv", "linalg_lstsq"],
     *["geqrf", "linalg_tensorinv", "segment_reduce", "matrix_power"],
+    *["linalg_cond", "linalg_lu_solve", "linalg_eigvals", "linalg_eigvalsh"],
     *["linalg_ldl_solve", "linalg_det", "det", "logdet", "linalg_slogdet", "slogdet"],
 )
 LOOKED_AT = (
@@ -73,7 +74,7 @@ ZEROS_OF_SUMS = (
     *["native_layer_norm_backward", "tensordot", "_convolution", "upsample_linear1d"],
     *["logcumsumexp", "upsample_linear1d_backward", "upsample_bilinear2d_backward"],
     *["upsample_trilinear3d_backward", "upsample_bicubic2d_backward", "stft", "logdet"],
-    *["cross_entropy_loss", "gradient"],
+    *["cross_entropy_loss", "gradient", "cumulative_trapezoid"],
 )
 TAKEN_HERE = (
     *["doesn't match the broadcast shape", "output_size equals to"],

@@ -333,6 +333,17 @@ REFUSALS_THAT_DIFFER = [
         call("bernoulli.p", tensor([1.0], grad=1), 1.0),
     ),
     Allowance(
+        "what PyTorch has for GPUs alone, or for no tensors that require grad, or of four "
+        "dimensions, is here for all: fused cells, softmax in single precision, complex copies, "
+        "attention",
+        ("PyTorch raises", "PyTorch refuses a dtype"),
+        of(
+            *["_thnn_fused_lstm_cell", "_thnn_fused_gru_cell", "_softmax", "_log_softmax"],
+            *["view_as_complex_copy", "_scaled_dot_product_flash_attention_for_cpu"],
+        ),
+        call("_softmax", tensor([1.0, 2.0], "float16"), 0, True),
+    ),
+    Allowance(
         "a gradient of one number is one of a row of one",
         ("PyTorch raises",),
         of("_ctc_loss_backward"),

@@ -208,7 +208,8 @@ class Family:
         xp = self.xp
         if not bool(xp.all(right)):
             array, right = xp.broadcast_arrays(array, right)
-            raise error(xp.reshape(array[xp.logical_not(right)], (-1,))[0])
+            wrong = xp.reshape(array[xp.logical_not(right)], (-1,))
+            raise error(wrong[0] if wrong.size else None)  # None: of a row without elements
         return array
 
     def checked_places(

@@ -36,6 +36,8 @@ class SeededRandom(Random, SeededDrawing):
         if source is None:
             return super().multinomial(x, num_samples, replacement, generator=generator)
         self._check_distribution(x, num_samples, replacement)
+        if not x.size:  # no rows
+            return np.zeros((*x.shape[:-1], num_samples), np.int64)
         if not replacement or num_samples == 1:
             times = numbers_for(x, exponential, source, x.dtype, 1.0)
             with np.errstate(divide="ignore", invalid="ignore"):

@@ -10,6 +10,7 @@ from dovetail_kernel import warn_user
 from dovetail_kernel.types import COMPLEX, FLOAT
 from dovetail_kernel.typing import NativeDtype
 
+from ....kernel_support.checks.range_checks import double_of
 from ....kernel_support.dims import wrap_dim, wrap_dims
 from ....kernel_support.family import Family, helper, operator
 from ....kernel_support.table import Function
@@ -318,7 +319,7 @@ class Reductions(Family):
         x = x.astype(xp.float64, copy=False)
         dims = wrap_dims(dim, x.ndim)
         size = count(x.shape, dims)
-        correction = 1 if correction is None else correction
+        correction = 1 if correction is None else double_of(correction)
         if correction >= (size if x.size else 0):
             warn_user(
                 f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than "

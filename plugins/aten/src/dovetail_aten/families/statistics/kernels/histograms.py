@@ -8,6 +8,7 @@ from typing import Any
 
 from dovetail_kernel import float32, float64, int8, int16, int32, int64, uint8
 
+from ....kernel_support.checks.range_checks import double_of
 from ....kernel_support.dims import check_size
 from ....kernel_support.family import Family, operator, widened
 from ....typing import Array
@@ -37,6 +38,7 @@ class Histograms(Family):
         xp = self.xp
         self.check_float("histogram_cpu", x)
         check_bins(bins)
+        min, max = double_of(min), double_of(max)
         if max < min:
             raise RuntimeError("torch.histc: max must be larger than min. Swap them.")
         like, x = self.numbers.like, xp.reshape(x, (-1,))
