@@ -39,6 +39,20 @@ def test_a_view_of_such_a_leaf_may_not_be_written():
         add_(select(x, 0, 0), one)
 
 
+def test_a_view_that_came_to_require_grad_itself_may_be_written_once_its_base_is_no_leaf():
+    base = tensor([[1.0]])
+    view, other = select(base, 0, 0), select(base, 0, 0)
+    view.requires_grad_()
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        mul_(view, one)
+    factor = tensor([2.0], True)
+    mul_(other, factor)
+    mul_(view, tensor([3.0]))
+    assert base.array.tolist() == [[6.0]]
+    total(base).backward()
+    assert factor.grad.array.tolist() == [3.0]
+
+
 def test_a_view_made_without_grad_may_not_be_written_with_it():
     y = mul(tensor([[1.0]], True), one)
     with autograd.no_grad():

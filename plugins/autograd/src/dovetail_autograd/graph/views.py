@@ -183,22 +183,25 @@ def check_inplace(tensor: TensorBase, any_requires_grad: bool) -> None:
     if not signature & NORMAL and not dispatch_state().inference:
         return
     info = view_meta(tensor)
-    if info is None:
-        if tensor._grad_fn is None:
-            raise RuntimeError(
-                "a leaf Variable that requires grad is being used in an in-place operation. "
-                "Do it in a no_grad() block, or on a clone."
-            )
-        return
-    if not any_requires_grad and not requires_grad(tensor):
-        return
-    if info.creation_meta is not CreationMeta.DEFAULT:
-        raise _forbidden_view(tensor, info)
-    if tensor._meta.requires_grad or (info.base._grad_fn is None and requires_grad(tensor)):
-        raise RuntimeError(
-            "a view of a leaf Variable that requires grad is being used in an in-place operation. "
-            "Do it in a no_grad() block, or on a clone."
-        )
+    if info is not None:
+        if not any_requires_grad and not requires_grad(tensor):
+            return
+        if info.creation_meta is not CreationMeta.DEFAULT:
+            raise _forbidden_view(tensor, info)
+        if info.base._grad_fn is None and requires_grad(tensor):
+            raise _write_to_leaf("a view of a leaf Variable")
+        is_leaf = info.requires_grad and info.grad_fn(tensor) is None
+    else:
+        is_leaf = tensor._grad_fn is None
+    if is_leaf:
+        raise _write_to_leaf("a leaf Variable")
+
+
+def _write_to_leaf(written: str) -> RuntimeError:
+    return RuntimeError(
+        f"{written} that requires grad is being used in an in-place operation. "
+        "Do it in a no_grad() block, or on a clone."
+    )
 
 
 def _forbidden_view(
