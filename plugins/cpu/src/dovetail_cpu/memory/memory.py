@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from ctypes import c_size_t, sizeof
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +15,6 @@ from dovetail_kernel.typing import NativeDtype
 from .allocator import ALLOCATOR, SHARED_ALLOCATOR, AllocatedMemory
 
 Array = np.ndarray[Any, Any]
-
-_WORD: Final = sizeof(c_size_t)
-_WORDS: Final = (c_size_t * (sys.maxsize // _WORD)).from_address(0)
-"""All that can be addressed, as words: reading one makes no object of ctypes."""
-_DATA: Final = object.__basicsize__ // _WORD
-"""Where an ndarray has its data pointer, in words: it is the first member of NumPy's public struct,
-behind the object's head.
-"""
 
 
 class _Memory:
@@ -57,30 +47,6 @@ def _view_of_memory(
     return np.asarray(_Memory(memory, interface)).view(dtype)
 
 
-class _Strides(dict[tuple[int, ...], tuple[int, ...]]):
-    """Strides in elements by those in bytes: they are few."""
-
-    def __init__(self, itemsize: int) -> None:
-        self._itemsize = itemsize
-
-    def __missing__(self, in_bytes: tuple[int, ...]) -> tuple[int, ...]:
-        if len(self) >= 1024:
-            self.clear()
-        made = self[in_bytes] = tuple([stride // self._itemsize for stride in in_bytes])
-        return made
-
-
-class _StridesBySize(dict[int, _Strides]):
-    """The same by the size of an element: two look-ups hash less than one by both."""
-
-    def __missing__(self, itemsize: int) -> _Strides:
-        made = self[itemsize] = _Strides(itemsize)
-        return made
-
-
-_STRIDES: Final = _StridesBySize()
-
-
 class CpuMemory(NamespaceArrays):
     """The part of `CpuArrays` that knows of memory."""
 
@@ -89,8 +55,8 @@ class CpuMemory(NamespaceArrays):
 
     def data_ptr(self, array: Array) -> int:
         """Return the address of the first element."""
-        # ndarray.ctypes.data says the same ten times slower, and writes in place ask for it.
-        return _WORDS[id(array) // _WORD + _DATA]
+        address: int = array.__array_interface__["data"][0]
+        return address
 
     def strides(self, array: np.ndarray) -> tuple[int, ...]:
         """Return the strides in elements; those of C order where NumPy has none, since there are no
@@ -98,7 +64,8 @@ class CpuMemory(NamespaceArrays):
         """
         if not array.size:
             return super().strides(array)
-        return _STRIDES[array.itemsize][array.strides]
+        itemsize = array.itemsize
+        return tuple([stride // itemsize for stride in array.strides])
 
     def with_strides(self, view: Any, rule: StrideRule, array: Any) -> Any:
         """Return `view`, of `array`, with PyTorch's strides for dimensions of size 1."""
