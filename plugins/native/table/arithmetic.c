@@ -57,12 +57,13 @@ COMPUTE(huber_terms)
                : NULL;
 }
 
-/* A number from which a scaled array is subtracted. */
+/* A number from which a scaled array is subtracted, in half precision one that is not scaled. */
 COMPUTE(subtract_from)
 {
     double numbers[2] = {0, 1};
-    if (precision_of(arguments[0]) < 0 || !read_number(arguments[1], &numbers[0]) ||
-        (arguments[2] != NULL && !read_number(arguments[2], &numbers[1]))) {
+    if (!read_number(arguments[1], &numbers[0]) ||
+        (arguments[2] != NULL && !read_number(arguments[2], &numbers[1])) ||
+        (numbers[1] != 1 && half_of_plain(arguments[0]) >= 0)) {
         return NULL;
     }
     for (int i = 0; i < 2; i++) {
@@ -280,11 +281,10 @@ COMPUTE(power)
         return of_first(arguments, function, NULL);
     }
     PyArrayObject *x = (PyArrayObject *)arguments[0];
-    if (exponent == 0 && arguments[OUT] == NULL && PyArray_IS_C_CONTIGUOUS(x)) {
-        return new_ones(PyArray_NDIM(x), PyArray_DIMS(x), PyArray_DESCR(x));
-    }
-    if (exponent == 0) { /* NumPy's ones */
-        return NULL;
+    if (exponent == 0) { /* else NumPy's ones */
+        return arguments[OUT] == NULL && PyArray_IS_C_CONTIGUOUS(x)
+                   ? new_ones(PyArray_NDIM(x), PyArray_DIMS(x), PyArray_DESCR(x))
+                   : NULL;
     }
     PyObject *number = number_like(arguments[1], arguments[0]), *result = NULL;
     if (number != NULL) {
@@ -333,7 +333,7 @@ const kernel_row arithmetic_rows[] = {
     ROW("pow.Tensor_Tensor", power_of_arrays, "self", "exponent"),
     PAIR("remainder.Scalar", remainder),
     PAIR("remainder.Tensor", remainder),
-    WIDE("rsub.Scalar", subtract_from, SUM),
+    ROW("rsub.Scalar", subtract_from, SUM),
     VARIANT("squared_differences", of_two, ELEMENTWISE_squared_difference, "x", "target"),
     VARIANT("sub.Tensor", scaled_sum, -1, SUM),
     {NULL},

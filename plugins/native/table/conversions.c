@@ -210,10 +210,20 @@ COMPUTE(to_copy)
                                                              : NULL;
 }
 
+/* An element as a Python number: _local_scalar_dense(self) */
+COMPUTE(local_scalar)
+{
+    PyArrayObject *array = plain_array(arguments[0]);
+    return array != NULL && PyArray_SIZE(array) == 1
+               ? PyArray_GETITEM(array, PyArray_DATA(array)) /* as ndarray.item */
+               : NULL;
+}
+
 #define ROW(operator, compute, ...)                                                               \
     {operator, "table/conversions.c", __LINE__, compute, {__VA_ARGS__}, 1}
 const kernel_row conversion_rows[] = {
     ROW("arrays.cast", cast, "array", "dtype"),
+    ROW("_local_scalar_dense", local_scalar, "self"),
     ROW("_to_copy", to_copy, "self", "dtype", "layout", "device", "pin_memory", "non_blocking",
         "memory_format"),
     {NULL},

@@ -249,13 +249,6 @@ COMPUTE(clamp)
                : NULL;
 }
 
-COMPUTE(clamp_min)
-{
-    return is_given(arguments[1])
-               ? limit(arguments, arguments[1], NULL, -INFINITY, INFINITY)
-               : NULL;
-}
-
 COMPUTE(clamp_max)
 {
     return is_given(arguments[1])
@@ -399,7 +392,7 @@ const kernel_row elementwise_rows[] = {
     ROW("celu", celu, "self", "alpha"),
     ROW("clamp", clamp, "self", "min", "max"),
     ROW("clamp_max", clamp_max, "self", "max"),
-    ROW("clamp_min", clamp_min, "self", "min"),
+    ROW("clamp_min", clamp, "self", "min"),
     ROW("elu", elu, "self", "alpha", "scale", "input_scale"),
     ROW("elu_backward", elu_backward, "grad_output", "alpha", "scale", "input_scale", "is_result",
         "self_or_result"),

@@ -90,7 +90,7 @@ typedef struct {
     X(arithmetic) X(attention) X(border) X(conversion) X(copy) X(creation) X(drawing) \
     X(elementwise) X(extremum) X(grid_sampling) X(indexing) X(likelihood) X(normalization) X(optimizer) \
     X(ordering) X(pooling) X(product) X(progression) X(random) X(recurrence) X(reduction) \
-    X(rejection) X(resampling) X(scalar) X(scan) X(scattering) X(searching) X(softmax) X(view) \
+    X(rejection) X(resampling) X(scan) X(scattering) X(searching) X(softmax) X(view) \
     X(window)
 
 #define DECLARE_ROWS(family) extern const kernel_row family##_rows[];

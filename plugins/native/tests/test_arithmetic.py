@@ -97,6 +97,18 @@ def outcome(call, *args):
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("number", (1, 0.3, -2.5, 60000))
+def test_halves_are_subtracted_from_a_number(number, dtype):
+    every = np.arange(1 << 16, dtype="u2").view(dtype)
+    for alpha in (1, 0.3):
+        with np.errstate(all="ignore"):
+            expected = kernel("rsub.Scalar").__wrapped__(every, number, alpha)
+            found = kernel("rsub.Scalar")(every, number, alpha)
+            assert found.dtype == dtype
+            same(found.astype("f4"), expected.astype("f4"))
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("name", CALLS)
 def test_half_precision_is_rounded_once(name, dtype):
     compiled, (count, number) = kernel(name), CALLS[name]
