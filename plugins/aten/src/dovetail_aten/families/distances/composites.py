@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.checks.margin_checks import check_pdist
 from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
-from dovetail_kernel import float32, float64, int64, promote_types
+from dovetail_kernel import float32, float64, promote_types
 
 from ...typing import Scalar, Tensor, TensorLike
-
-if TYPE_CHECKING:
-    from dovetail_kernel import Device
 
 _FEW = 25
 """Vectors up to which all differences are made; beyond, distances come from a matrix product."""
 
-_SMALL = 64
-"""Vectors up to which pairs are looked for among all places of a square."""
+_MANY = 1 << 16
+"""Differences that `pdist` makes at a time, which the cache holds."""
 
 _IF_NECESSARY, _ALWAYS, _NEVER = range(3)
 
@@ -61,9 +58,18 @@ def dist(self: Tensor, other: Tensor, p: Scalar = 2) -> Any:
 def pdist(self: Any, p: float = 2.0) -> Any:
     """Return the distances between every two rows, in the order of the upper triangle."""
     check_pdist(self, p, self.dtype)
-    left, right = _pairs(self.shape[0], self.device)
-    away = F.sub(F.index_select(self, 0, left), F.index_select(self, 0, right))
-    return _lengths(away, p)
+    count, width = self.shape
+    if count < 2:
+        return F.new_empty(self, (0,))
+    step = max(1, _MANY // (count * max(1, width)))
+    columns = F.contiguous(F.transpose(self, 0, 1))
+    parts: list[Any] = []
+    for begin in range(0, count - 1, step):
+        rows = F.unsqueeze(F.slice(columns, 1, begin, min(begin + step, count - 1)), 2)
+        later = F.unsqueeze(F.slice(columns, 1, begin + 1), 1)
+        lengths = F.unbind(_lengths(F.permute(F.sub(rows, later), (1, 2, 0)), p))
+        parts += [F.slice(each, 0, place) for place, each in enumerate(lengths)]
+    return F.cat(parts)
 
 
 def _lengths(x: Tensor, p: float) -> Any:
@@ -73,21 +79,6 @@ def _lengths(x: Tensor, p: float) -> Any:
     if p == 0:
         return F.sum(F.abs(F.sgn(x)), (-1,))
     return F.linalg_vector_norm(x, p, (-1,))
-
-
-def _pairs(count: int, device: Device) -> tuple[Any, Any]:
-    """Return the rows and the columns of the upper triangle of a square."""
-    if count <= _SMALL:
-        both = F.triu_indices(count, count, 1, device=device)
-        return F.select(both, 0, 0), F.select(both, 0, 1)
-    places = F.arange(count * (count - 1) // 2, dtype=float64, device=device)
-    # Row i begins at place i * (2 * count - 1 - i) / 2; roots of squares are exact.
-    odd = 2 * count - 1
-    root = F.sqrt(F.rsub(F.mul(places, 8), odd * odd))
-    rows = F.floor(F.div(F.rsub(root, odd), 2))
-    begin = F.div(F.mul(rows, F.rsub(rows, odd)), 2)
-    columns = F.add(F.add(F.sub(places, begin), rows), 1)
-    return F.to(rows, int64), F.to(columns, int64)
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Any:
