@@ -51,6 +51,24 @@ def test_functions_at_the_top_are_those_of_variable_functions() -> None:
             lib._C._nn.nope  # noqa: B018
 
 
+def settings_of_scripts(lib: Any) -> list[Any]:
+    """Set what old programs set of TorchScript, and set it back."""
+    found = []
+    for name in ("profiling_executor", "profiling_mode"):
+        switch = getattr(lib._C, f"_jit_set_{name}")
+        found += [switch(False), switch(False), switch(True), switch(True)]
+    read, write = lib._C._jit_can_fuse_on_cpu, lib._C._jit_override_can_fuse_on_cpu
+    found += [read(), write(True), read(), write(False), read()]
+    found += [lib._C._jit_override_can_fuse_on_gpu(False)]
+    fuse, is_fused = lib._C._jit_set_texpr_fuser_enabled, lib._C._jit_texpr_fuser_enabled
+    return [*found, is_fused(), fuse(False), is_fused(), fuse(True), is_fused()]
+
+
+def test_settings_of_scripts_keep_their_values() -> None:
+    ours, theirs = map(settings_of_scripts, LIBRARIES)
+    assert ours == theirs
+
+
 def test_private_functions_are_found_by_name() -> None:
     for lib in LIBRARIES:
         x = lib.ones(2)
