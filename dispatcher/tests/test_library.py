@@ -169,6 +169,8 @@ def test_tags_are_kept_and_must_be_tags(library: Libraries) -> None:
 
 # -- impl ------------------------------------------------------------------------------------------
 
+KEYS = ("CPU", "Meta", "Autograd", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
+
 
 def test_the_key_of_a_kernel_is_the_librarys_then_the_implicit_composite(
     library: Libraries,
@@ -180,11 +182,13 @@ def test_the_key_of_a_kernel_is_the_librarys_then_the_implicit_composite(
     assert ops.ll.f.default.has_kernel_for_dispatch_key("CompositeImplicitAutograd")
 
 
-def test_the_key_Undefined_means_the_implicit_composite(library: Libraries) -> None:
-    lib = library("ll", "DEF")
-    lib.define("f(Tensor x) -> Tensor")
-    lib.impl("f", same, "Undefined")
-    assert ops.ll.f.default.has_kernel_for_dispatch_key("CompositeImplicitAutograd")
+@pytest.mark.parametrize("key", ["", "CPU", "Meta", "Autograd", "CompositeExplicitAutograd"])
+def test_the_key_Undefined_is_no_key(library: Libraries, key: str) -> None:
+    library("ll", "DEF").define("f(Tensor x) -> Tensor")
+    library("ll", "IMPL", key).impl("f", same, "Undefined")
+    meant = key or "CompositeImplicitAutograd"
+    kernels = [name for name in KEYS if ops.ll.f.default.has_kernel_for_dispatch_key(name)]
+    assert kernels == [meant]
 
 
 @pytest.mark.parametrize("name", ["f.ov", "ll::f.ov"])

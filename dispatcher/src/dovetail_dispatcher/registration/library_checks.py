@@ -94,9 +94,7 @@ def kernel_key(dispatch_key: str, name: str, own: DispatchKey | None, made_at: s
     """Return the key of a kernel, given the text that it was registered with and the key of its
     library. Raises RuntimeError for an unknown key, or another one than the library's.
     """
-    if dispatch_key == "Undefined":
-        return DispatchKey.CompositeImplicitAutograd
-    if not dispatch_key:
+    if dispatch_key in ("", "Undefined"):  # no key of its own, as in PyTorch
         return own or DispatchKey.CompositeImplicitAutograd
     key = parse_dispatch_key(dispatch_key)
     if own is not None and key is not own:
