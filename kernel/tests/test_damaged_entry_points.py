@@ -55,7 +55,8 @@ def test_damaged_entry_points_and_variables_are_refused_and_hide_no_other(
     (good / "METADATA").write_text("Metadata-Version: 2.1\nName: decent\nVersion: 1.0\n")
     (good / "entry_points.txt").write_text("[dovetail.modules]\nfine = decent_module\n")
     (tmp_path / "decent_module.py").write_text("")
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    own = [each for each in sys.path if "-packages" not in each]  # of Python itself
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *own])
     warned = loaded = 0
     for seed in range(FIRST, FIRST + FILES):
         random = Random(seed)

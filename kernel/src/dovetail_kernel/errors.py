@@ -217,7 +217,8 @@ def name_of_distribution(distribution: Distribution) -> str:
     or cannot be read.
     """
     try:
-        name = distribution.metadata["Name"]
+        metadata: Any = distribution.metadata
+        name = metadata.get("Name")  # by an index, Python warns where there is none
     except Exception:  # whatever reading a stranger's file raises
         name = None
     if isinstance(name, str) and name.strip():

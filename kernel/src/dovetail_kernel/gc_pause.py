@@ -11,54 +11,58 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from typing import Final
 
-from .fork_locks import call_in_child, renewed_after_fork
+from .fork_locks import call_in_child
 
-_lock = renewed_after_fork(Lock())
-_threshold = 0
-"""How many new objects start a collection, while this module keeps them from that; else 0."""
+_pauses: Final[list[list[int]]] = []
+"""What each block in which the collector waits has noted. No lock guards it: an interrupt on entry
+to a ``with`` of a lock leaves it locked from Python 3.14 on. Two threads that enter at once may
+both note a threshold, which is the same one.
+"""
 
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
     """Let the collector wait inside a block, unless it does already."""
-    paused: list[bool] = []
+    noted: list[int] = []
     try:
-        _pause(paused)
+        _pause(noted)
         yield
     finally:
         try:
-            if paused:
-                _resume()
+            _resume(noted)
         except KeyboardInterrupt:
-            _resume()
+            _resume(noted)
             raise
 
 
-def _pause(paused: list[bool]) -> None:
-    """Let the collector wait, and note that in `paused` first, unless it does already."""
-    global _threshold
-    with _lock:
-        wanted, *others = gc.get_threshold()
-        if gc.isenabled() and wanted:
-            _threshold = wanted
-            paused.append(True)
-            gc.set_threshold(0, *others)
+def _pause(noted: list[int]) -> None:
+    """Let the collector wait, and note first how many new objects start a collection, unless it
+    does already.
+    """
+    wanted, *others = gc.get_threshold()
+    if gc.isenabled() and wanted:
+        noted.append(wanted)
+        _pauses.append(noted)
+        gc.set_threshold(0, *others)
 
 
-def _resume() -> None:
-    """Let the collector go on, if this module stopped it."""
-    global _threshold
-    with _lock:
-        now, *others = gc.get_threshold()
-        if _threshold and not now:  # else set by what was loaded, or in the child of a fork
-            if not gc.get_freeze_count():  # what others have frozen stays so
-                gc.freeze()
-                gc.unfreeze()
-            gc.set_threshold(_threshold, *others)
-        _threshold = 0
+def _resume(noted: list[int]) -> None:
+    """Let the collector go on, if a block has stopped it."""
+    now, *others = gc.get_threshold()
+    if noted and not now:  # else set by what was loaded, or by another block
+        if not gc.get_freeze_count():  # what others have frozen stays so
+            gc.freeze()
+            gc.unfreeze()
+        gc.set_threshold(noted[0], *others)
+    _pauses[:] = [each for each in _pauses if each is not noted]
 
 
-# A thread that is loading is not there in the child of another one.
-call_in_child(_resume)
+def _resume_in_child() -> None:
+    """Let the collector go on in the child of a fork: threads that are loading are not there."""
+    for noted in list(_pauses):
+        _resume(noted)
+
+
+call_in_child(_resume_in_child)

@@ -172,6 +172,10 @@ def _keep_what_reads_the_module(cls: type, defined: str) -> None:
     that a class names, and keep `inspect` from showing lines of that module as the class's.
     """
     annotations = vars(cls).get("__annotations__")
+    if sys.version_info >= (3, 14) and annotations is None and hasattr(cls, "_fields"):
+        from annotationlib import Format, get_annotations  # evaluated late, and kept as they are
+
+        annotations = cls.__annotations__ = get_annotations(cls, format=Format.FORWARDREF)
     if annotations:
         for name, annotation in annotations.items():
             if annotation.__class__ is ForwardRef and annotation.__forward_module__ is None:
