@@ -281,10 +281,13 @@ class Lives(RuleBasedStateMachine):
             # out of bounds, or refused here.
             parted = x._is_view() or any([each._base is x for each in s.tensors])
             parted = parted or inside or x.is_inference() or y.is_inference()
+            # PyTorch sums gradients to the shape that a leaf had when it was first used.
+            reshaped = name == "unsqueeze_" and x.is_leaf and x.requires_grad
             if not (
                 (x.is_inference() and not inside)
                 or (inside and name == "requires_grad_")
                 or (parted and name == "data of another")
+                or reshaped
             ):
                 WRITES[name](x, y if apart(x, y) else y.clone(), number)
 
