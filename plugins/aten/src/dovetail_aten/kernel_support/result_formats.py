@@ -220,8 +220,6 @@ def in_result_format(
     def laid(array: Any, order: Order | None) -> Any:
         if order is None or array.ndim < 2 or getattr(array, "strides", None) is None:
             return array
-        if 1 not in array.shape and (*order,) == (*range(array.ndim),):
-            return capabilities.contiguous(array)
         return _laid_out(array, order, xp, capabilities)
 
     @wraps(kernel)
@@ -321,7 +319,8 @@ def _with_order(made: Any, order: Sequence[int], xp: Namespace, capabilities: Ca
 
 def _laid_out(array: Any, order: Sequence[int], xp: Namespace, capabilities: Capabilities) -> Any:
     """Return an array whose dimensions lie densely in memory in `order`, outermost first."""
-    made = capabilities.contiguous(array.transpose(order))
+    is_turned = (*order,) != (*range(array.ndim),)
+    made = capabilities.contiguous(array.transpose(order) if is_turned else array)
     if 1 in made.shape:  # whose stride is any number, but tells the format of further results
         made = xp.reshape(xp.reshape(made, (-1,)), made.shape)
-    return made.transpose(inverse(order))
+    return made.transpose(inverse(order)) if is_turned else made

@@ -101,9 +101,14 @@ def tensordot(
     size = math.prod([self.shape[dim] for dim in first])
     rows = math.prod([self.shape[dim] for dim in kept])
     columns = math.prod([other.shape[dim] for dim in others])
-    matrix = F.reshape(F.permute(self, [*kept, *first]), (rows, size))
-    turned = F.reshape(F.permute(other, [*second, *others]), (size, columns))
-    return F.reshape(F.mm(matrix, turned), shape)
+    matrix = _as_matrix(self, [*kept, *first], (rows, size))
+    return F.reshape(F.mm(matrix, _as_matrix(other, [*second, *others], (size, columns))), shape)
+
+
+def _as_matrix(x: Tensor, dims: list[int], shape: tuple[int, int]) -> Any:
+    """Return `x` with its dimensions in the order `dims`, and those of each side as one."""
+    turned = x if dims == list(range(x.ndim)) else F.permute(x, dims)
+    return turned if turned.array.shape == shape else F.reshape(turned, shape)
 
 
 # -- several matrices ------------------------------------------------------------------------------

@@ -8,6 +8,9 @@ from typing import Any, ClassVar
 from ....kernel_support.family import Family, operator, widened
 from ....typing import Array
 
+_LEAST_EXPONENT = 126
+"""Powers of 2 and minus this are normal numbers in single precision."""
+
 
 class NumberParts(Family):
     """Signs, mantissas and exponents, degrees, decimals, and the shifts of whole numbers."""
@@ -59,7 +62,7 @@ class NumberParts(Family):
         """
         xp = self.xp
         two = self.numbers.like(x, 2)
-        if x.dtype in self.precision.complex:
+        if x.dtype in self.precision.complex or self._are_small(other):
             return xp.multiply(x, xp.power(two, other))
         finite = xp.isfinite(other)
         half = xp.where(finite, xp.trunc(xp.true_divide(other, two)), self.numbers.like(other, 0))
@@ -68,6 +71,13 @@ class NumberParts(Family):
         # A power may be zero or infinite where the exponent is not.
         fixed = xp.logical_or(x == self.numbers.like(x, 0), xp.isinf(x))
         return xp.where(xp.logical_and(fixed, finite), x, scaled)
+
+    def _are_small(self, exponents: Array) -> bool:
+        """Return whether all powers of 2 are normal numbers; False if that is not known."""
+        xp = self.xp
+        if self.lazy or not exponents.size:
+            return False
+        return bool(xp.amax(xp.absolute(exponents)) <= _LEAST_EXPONENT)
 
     @operator("frexp.Tensor")
     @widened
