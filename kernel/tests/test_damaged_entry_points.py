@@ -83,7 +83,7 @@ def test_damaged_entry_points_and_variables_are_refused_and_hide_no_other(
         except Exception as error:
             raise AssertionError(f"file {seed}, DOVETAIL_BLOCK={value!r}") from error
     assert loaded > FILES / 2
-    assert FILES < 50 or 0 < warned < FILES
+    assert FILES < 50 or warned
 
 
 @pytest.fixture(autouse=True)

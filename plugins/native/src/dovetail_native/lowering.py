@@ -43,8 +43,8 @@ class _Loop:
 def compiled_route(plan: RoutePlan) -> Callable[..., Any] | None:
     """Return the route that does what `plan` says, None if it has to be Python text."""
     _set_up()
-    to = Assembler(map(argument_value, plan.op.schema.arguments))
     try:
+        to = Assembler(map(argument_value, plan.op.schema.arguments))
         lower_all(plan.steps, to)
         to.emit("RETURN", operands=map(to.value, plan.results))
         made = to.route(str(plan.op.qualified_name), plan)
