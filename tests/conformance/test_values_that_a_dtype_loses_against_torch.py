@@ -63,7 +63,10 @@ def test_factors_that_do_not_fit_are_refused(name: str) -> None:
         return getattr(lib, name)(x, x if other is None else other, alpha=alpha)
 
     factors = [n for n in NUMBERS if n is not True]
-    cases = itertools.product([d for d in DTYPES if d != "bool"], factors, (None, 2))
+    cases = [
+        *itertools.product([d for d in DTYPES if d != "bool"], factors, (None, 2)),
+        *itertools.product(["float16", "float32"], [1e300, -1e300, 65504.0], (None, 2)),
+    ]
     assert not differing({str(case): lambda lib, case=case: scaled(lib, *case) for case in cases})
 
 

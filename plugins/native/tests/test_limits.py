@@ -18,6 +18,7 @@ core = pytest.importorskip("dovetail_native._core", reason="built without a C co
 
 from dovetail_native import loading  # noqa: E402  # after the core
 from dovetail_native.assembler import Assembler, NotLoweredError  # noqa: E402
+from dovetail_native.entries import compiled_accessor, compiled_entry  # noqa: E402
 from dovetail_native.kernel_table import compiled_operator  # noqa: E402
 
 COUNTS = sorted(
@@ -119,3 +120,29 @@ def test_an_installation_without_a_core_fills_no_socket(monkeypatch: pytest.Monk
     monkeypatch.setattr(dovetail_native, "is_required", lambda: True)
     with pytest.raises(ImportError, match="without a C compiler"):
         dovetail_native.dovetail_load()
+
+
+def test_what_is_no_function_of_python_has_no_entry() -> None:
+    assert compiled_entry(len, lambda text: text) is len
+    assert compiled_accessor("is_contiguous", len) is len
+    assert compiled_accessor("no accessor", weighted) is weighted
+
+
+def test_functions_for_other_libraries_come_in_one_capsule() -> None:
+    capsule = dovetail.Tensor.__dlpack_c_exchange_api__  # type: ignore[attr-defined]
+    assert type(capsule).__name__ == "PyCapsule"
+    assert dovetail.Tensor.__dlpack_c_exchange_api__ is capsule  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("order", ["rows", "columns", "stepped"])
+def test_the_gradient_of_a_leaf_lies_as_the_leaf(order: str) -> None:
+    made = dovetail.arange(24.0).reshape(4, 6)
+    leaf = {"rows": made, "columns": made.t(), "stepped": made[:, ::2]}[order].detach()
+    leaf.requires_grad_()
+    weights = dovetail.arange(float(leaf.numel())).reshape(leaf.shape)
+    for _ in range(3):
+        leaf.grad = None
+        (leaf * weights).sum().backward()
+        assert leaf.grad.tolist() == weights.tolist()
+        dense = order != "stepped"
+        assert leaf.grad.stride() == (leaf.stride() if dense else weights.stride())
