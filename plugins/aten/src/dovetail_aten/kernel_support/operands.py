@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel import (
@@ -25,7 +26,6 @@ from ..typing import Array, Scalar
 from .capabilities import Capabilities
 
 _CACHED_NUMBERS = 1024
-_NAN = math.nan
 _GREATEST = {each: finfo(each).max for each in DTYPES if each.category == FLOAT}
 _CATEGORIES: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
 
@@ -97,8 +97,8 @@ class Numbers:
                     f"overflow: {value!r}. "
                     "Convert the tensor first."
                 ) from None
-            if value == value or value is _NAN:  # no other NaN is found again
-                keep(self._known, key, known)
+            if value == value:  # a NaN is never found again
+                _keep(self._known, key, known)
         return known
 
     def like(self, array: Any, value: Any) -> Any:
@@ -134,7 +134,7 @@ class Numbers:
         number = value if own is bool_ or own.category == COMPLEX else real_number(value)
         known = self.of_dtype(number, native_dtype)
         if value and value == value:  # -0j would be found for 0j, and a NaN never
-            keep(self._fitting, key, known)
+            _keep(self._fitting, key, known)
         return known
 
     def pair(self, array: Any, value: Any) -> tuple[Any, Any]:
@@ -167,7 +167,7 @@ class Numbers:
         return array
 
 
-def keep(cache: dict[Any, Any], key: object, value: object) -> None:
+def _keep(cache: dict[object, object], key: Sequence[object], value: Array) -> None:
     """Put a value into a cache, which is emptied when it is full."""
     if len(cache) >= _CACHED_NUMBERS:
         cache.clear()

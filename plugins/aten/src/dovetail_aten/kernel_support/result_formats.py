@@ -14,7 +14,6 @@ from ..typing import Array, Namespace
 from .capabilities import Capabilities
 from .geometry.broadcasting import Geometry, elementwise_order
 from .geometry.memory_layout import channels_last_order, has_channels_last, has_order, inverse
-from .operands import keep
 from .result_orders import RESULT_ORDERS, GeometryOf, Order
 from .table import Function
 
@@ -244,21 +243,11 @@ def in_order_of_operands(kernel: Function, xp: Namespace, capabilities: Capabili
     if getattr(kernel, "lays_out", False):
         return kernel
 
-    known: dict[Any, tuple[Any, tuple[int, ...]] | None] = {}
-
     def compute(*args: Any, **kwargs: Any) -> Any:
         arrays = [each for each in (*args, *kwargs.values()) if getattr(each, "ndim", 0)]
-        if len(arrays) < 2 or getattr(arrays[0], "strides", None) is None:
-            return kernel(*args, **kwargs)  # the library knows no order
-        key = tuple([(each.shape, each.strides, each.dtype.itemsize) for each in arrays])
-        if key in known:
-            order_of = known[key]
-        else:
-            order_of = None if _agree(arrays, capabilities) else _order_of(arrays, capabilities)
-            keep(known, key, order_of)
-        if order_of is None:
+        if _agree(arrays, capabilities):
             return kernel(*args, **kwargs)
-        shape, order = order_of
+        shape, order = _order_of(arrays, capabilities)
         if order == tuple(range(len(shape))):
             return _with_order(kernel(*args, **kwargs), order, xp, capabilities)
         # In turned arrays, the first one is in C order, which libraries of arrays keep.
@@ -281,7 +270,11 @@ def _agree(arrays: Sequence[Any], capabilities: Capabilities) -> bool:
     """Return whether an elementwise result of arrays lies in memory as each of them, or in C
     order.
     """
-    shape, strides = arrays[0].shape, arrays[0].strides
+    if len(arrays) < 2:
+        return True
+    shape, strides = arrays[0].shape, getattr(arrays[0], "strides", None)
+    if strides is None:  # the library knows no order
+        return True
     is_one = all([each.strides == strides and each.shape == shape for each in arrays])
     if is_one and 0 not in strides and len({*strides}) == len(strides):
         return True
