@@ -16,24 +16,34 @@ COMPUTE(nonzero)
     if (x == NULL || PyArray_NDIM(x) == 0) {
         return NULL;
     }
-    PyObject *places = PyArray_Nonzero(x);
-    if (places == NULL) { /* an array of int64 for each axis */
+    /* NumPy is fast with truth values along one axis. */
+    PyObject *mask = half_of(x) == 1 /* whose comparisons warn of NaN */
+                         ? Py_NewRef(x)
+                         : PyObject_RichCompare(arguments[0], Py_False, Py_NE);
+    PyObject *line = mask == NULL ? NULL : PyArray_Ravel((PyArrayObject *)mask, NPY_CORDER);
+    PyObject *places = line == NULL ? NULL : PyArray_Nonzero((PyArrayObject *)line);
+    Py_XDECREF(mask);
+    Py_XDECREF(line);
+    if (places == NULL) {
         return NULL;
     }
-    int ndim = PyArray_NDIM(x);
-    npy_intp count = PyArray_SIZE((PyArrayObject *)PyTuple_GET_ITEM(places, 0));
-    npy_intp dims[2] = {count, ndim};
+    PyArrayObject *found = (PyArrayObject *)PyTuple_GET_ITEM(places, 0);
+    npy_intp count = PyArray_SIZE(found), dims[2] = {count, PyArray_NDIM(x)};
     /* Axis by axis, as in PyTorch. */
     PyArrayObject *made = (PyArrayObject *)PyArray_EMPTY(2, dims, NPY_INT64, 1);
-    for (int axis = 0; made != NULL && axis < ndim; axis++) {
-        PyArrayObject *own = in_c_order(PyTuple_GET_ITEM(places, axis));
-        if (own == NULL) {
-            Py_CLEAR(made);
-            break;
+    int64_t *rest = made == NULL ? NULL : PyArray_DATA(made);
+    if (rest != NULL) {
+        memcpy(rest, PyArray_DATA(found), (size_t)count * sizeof *rest);
+    }
+    for (int axis = PyArray_NDIM(x) - 1; rest != NULL && axis > 0; axis--) {
+        int64_t *to = rest + axis * count, length = PyArray_DIM(x, axis), row = 0;
+        for (npy_intp i = 0; i < count; i++) {
+            if (rest[i] - row * length >= length) { /* most are in the same row */
+                row = rest[i] / length;
+            }
+            to[i] = rest[i] - row * length;
+            rest[i] = row;
         }
-        memcpy(PyArray_BYTES(made) + axis * count * (npy_intp)sizeof(int64_t), PyArray_DATA(own),
-               (size_t)count * sizeof(int64_t));
-        Py_DECREF(own);
     }
     Py_DECREF(places);
     return (PyObject *)made;
@@ -106,27 +116,19 @@ COMPUTE(equal)
     if (!PyArray_SAMESHAPE(x, other)) {
         Py_RETURN_FALSE;
     }
+    const void *first = PyArray_DATA(x), *second = PyArray_DATA(other);
     npy_intp size = PyArray_SIZE(x), i = 0;
-    int type = PyArray_TYPE(x);
-    if (type == NPY_FLOAT) {
-        const float *first = PyArray_DATA(x), *second = PyArray_DATA(other);
-        while (i < size && first[i] == second[i]) {
-            i++;
-        }
-        return PyBool_FromLong(i == size);
+    int precision = precision_of(arguments[0]);
+    if (precision < 0) {
+        return PyTypeNum_ISINTEGER(PyArray_TYPE(x))
+                   ? PyBool_FromLong(memcmp(first, second, (size_t)PyArray_NBYTES(x)) == 0)
+                   : NULL;
     }
-    if (type == NPY_DOUBLE) {
-        const double *first = PyArray_DATA(x), *second = PyArray_DATA(other);
-        while (i < size && first[i] == second[i]) {
-            i++;
-        }
-        return PyBool_FromLong(i == size);
+    while (i < size && (precision == 0 ? ((const float *)first)[i] == ((const float *)second)[i]
+                                       : ((const double *)first)[i] == ((const double *)second)[i])) {
+        i++;
     }
-    if (!PyTypeNum_ISINTEGER(type)) {
-        return NULL;
-    }
-    return PyBool_FromLong(
-        memcmp(PyArray_DATA(x), PyArray_DATA(other), (size_t)PyArray_NBYTES(x)) == 0);
+    return PyBool_FromLong(i == size);
 }
 
 #define ROW(operator, compute, ...)                                                               \
