@@ -219,7 +219,7 @@ def in_result_format(
     def laid(array: Any, order: Order | None) -> Any:
         if order is None or array.ndim < 2 or getattr(array, "strides", None) is None:
             return array
-        return _laid_out(array, order, xp, capabilities)
+        return laid_out(array, order, xp, capabilities)
 
     @wraps(kernel)
     def compute(*args: Any, **kwargs: Any) -> Any:
@@ -260,7 +260,7 @@ def in_order_of_operands(kernel: Function, xp: Namespace, capabilities: Capabili
 
         named = {name: turned(value) for name, value in kwargs.items()}
         made = kernel(*map(turned, args), **named).transpose(inverse(order))
-        return _laid_out(made, order, xp, capabilities)
+        return laid_out(made, order, xp, capabilities)
 
     compute.__name__ = getattr(kernel, "__name__", compute.__name__)
     return compute
@@ -307,10 +307,10 @@ def _with_order(made: Any, order: Sequence[int], xp: Namespace, capabilities: Ca
     """Return an array, or a copy, whose dimensions lie densely in memory in `order`."""
     if 1 not in made.shape and has_order(made.shape, capabilities.strides(made), order):
         return made
-    return _laid_out(made, order, xp, capabilities)
+    return laid_out(made, order, xp, capabilities)
 
 
-def _laid_out(array: Any, order: Sequence[int], xp: Namespace, capabilities: Capabilities) -> Any:
+def laid_out(array: Any, order: Sequence[int], xp: Namespace, capabilities: Capabilities) -> Any:
     """Return an array whose dimensions lie densely in memory in `order`, outermost first."""
     is_turned = (*order,) != (*range(array.ndim),)
     made = capabilities.contiguous(array.transpose(order) if is_turned else array)

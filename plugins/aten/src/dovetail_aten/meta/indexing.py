@@ -9,7 +9,8 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import uint8
 
 from ..kernel_support.dims import wrap_dim
-from ..kernel_support.geometry.broadcasting import broadcast_shapes, indexed_layout
+from ..kernel_support.geometry.broadcasting import broadcast_shapes, indexed_order
+from ..kernel_support.geometry.memory_layout import strides_in_order
 from ..typing import Scalar
 from .meta_array import MetaArray
 from .table import like
@@ -29,14 +30,14 @@ def index(self: MetaArray, indices: Indices) -> MetaArray:
     if not given:
         return like(self)
     try:
-        shape, strides = indexed_layout(
+        shape, order = indexed_order(
             (self.shape, self.element_strides),
             {dim: (index.shape, index.element_strides) for dim, index in given.items()},
         )
     except RuntimeError:
         _common(list(given.values()))  # says so of indices
         raise
-    return MetaArray(shape, self.dtype, strides)
+    return MetaArray(shape, self.dtype, strides_in_order(shape, order))
 
 
 def index_put(

@@ -75,9 +75,12 @@ def dense_strides_like(shape: Sequence[int], strides: Sequence[int]) -> tuple[in
     return strides_in_order(shape, elementwise_order([(tuple(shape), tuple(strides))])[1])
 
 
-def indexed_layout(source: Geometry, indices: Mapping[int, Geometry]) -> Geometry:
-    """Return the layout of the elements of `source` at `indices`, which PyTorch lays out as an
-    elementwise result of `source`, its indexed dimensions replaced, and of the indices.
+def indexed_order(
+    source: Geometry, indices: Mapping[int, Geometry]
+) -> tuple[tuple[int, ...], Sequence[int]]:
+    """Return the shape of the elements of `source` at `indices`, and its dimensions from the
+    outermost in memory to the innermost. PyTorch lays them out as an elementwise result of
+    `source`, its indexed dimensions replaced, and of the indices.
 
     Parameters
     ----------
@@ -103,10 +106,21 @@ def indexed_layout(source: Geometry, indices: Mapping[int, Geometry]) -> Geometr
         [*(shape[dim] for dim in before), *common, *(shape[dim] for dim in after)],
         [*(strides[dim] for dim in before), *[0] * len(common), *(strides[dim] for dim in after)],
     )
-    behind = [1] * len(after)
-    return elementwise_layout(
-        [own, *[((*sizes, *behind), (*steps, *behind)) for sizes, steps in indices.values()]]
-    )
+
+    def among_all(sizes: Sequence[int], steps: Sequence[int]) -> Geometry:
+        """Return the geometry of an index that is viewed with the other dimensions, of one element
+        each: they have its own outermost and innermost steps, as in any view.
+        """
+        missing = len(common) - len(sizes)
+        outer = sizes[0] * steps[0] if sizes and not missing else 0
+        ones = [1] * len(before), [1] * missing, [1] * len(after)
+        leading, trailing = [outer] * len(before), [steps[-1] if sizes else 1] * len(after)
+        return (
+            [*ones[0], *ones[1], *sizes, *ones[2]],
+            [*leading, *[0] * missing, *steps, *trailing],
+        )
+
+    return elementwise_order([own, *[among_all(*each) for each in indices.values()]])
 
 
 def _broadcast_strides(

@@ -14,8 +14,8 @@ from dovetail_kernel import int64, uint8
 from ....kernel_support.checks.index_errors import no_place
 from ....kernel_support.dims import check_room
 from ....kernel_support.family import Family, never_warns, operator
-from ....kernel_support.geometry.broadcasting import indexed_layout
-from ....kernel_support.geometry.memory_layout import inverse
+from ....kernel_support.geometry.broadcasting import indexed_order
+from ....kernel_support.result_formats import laid_out
 from ....typing import Array
 
 _ALL = slice(None)
@@ -105,7 +105,10 @@ class Indexing(Family):
         arrays = [each for each in key if not isinstance(each, slice)]
         if not all([hasattr(each, "strides") for each in (found, x, *arrays)]):
             return found
-        if all([self.capabilities.is_contiguous(each) for each in (found, x, *arrays)]):
+        # A dimension of one element may say another order of arrays that are in C order, too.
+        if 1 not in x.shape and all(
+            [self.capabilities.is_contiguous(each) for each in (found, x, *arrays)]
+        ):
             return found
         indices: dict[int, Any] = {}
         dim = 0
@@ -117,7 +120,7 @@ class Indexing(Family):
                 indices |= {dim + own: ((), ()) for own in range(each.ndim)}
                 dim += each.ndim
             else:
-                indices[dim] = (each.shape, each.strides)
+                indices[dim] = (each.shape, self.capabilities.strides(each))
                 dim += 1
         dims = sorted(indices)
         first = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
@@ -125,9 +128,8 @@ class Indexing(Family):
         for place, (shape, _) in indices.items():
             if not shape:
                 indices[place] = (given, [0] * len(given))
-        _, strides = indexed_layout((x.shape, x.strides), indices)
-        order = sorted(range(found.ndim), key=lambda dim: -strides[dim])
-        return self.capabilities.contiguous(found.transpose(order)).transpose(inverse(order))
+        _, order = indexed_order((x.shape, self.capabilities.strides(x)), indices)
+        return laid_out(found, order, self.xp, self.capabilities)
 
     @operator("index_put")
     def index_put(
