@@ -25,8 +25,11 @@ CHUNK = 400
 CRASHES = (
     *["_ctc_loss_backward", "_scaled_dot_product_flash_attention_for_cpu", "_chunk_cat"],
     *["embedding_bag", "segment_reduce"],
+    *["special_legendre_polynomial_p", "special_laguerre_polynomial_l"],
 )
-"""At sizes that do not fit, which are refused here, they end the process in PyTorch."""
+"""At sizes that do not fit, and degrees without end, which are refused here, they end the process
+in PyTorch, or last for ever.
+"""
 KINDS = (
     *["PyTorch refuses a dtype", "PyTorch raises", "raises", "exception type", "dtype", "shape"],
     *["strides", "memory", "requires_grad", "None", "argument", "value", "NaN or infinity"],

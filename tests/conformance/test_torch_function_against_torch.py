@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 from devices import cpu_only_where
+from fresh_interpreter import printed_by
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -527,3 +528,35 @@ def test_backward_asks_what_is_no_tensor() -> None:
         value = Overrides()
         asked.append([lib.autograd.backward(value), lib.autograd.backward([value])])
     assert asked == [["backward", "backward"]] * 2
+
+
+class Asked:
+    """No tensor, but it is asked."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> str:
+        return "asked"
+
+
+def test_functions_of_several_operators_ask_once_a_class_of_tensors_overrides() -> None:
+    assert torch.nn.functional.mse_loss(Asked(), torch.ones(1)) == "asked"
+    program = """
+import dovetail
+class Asked:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return "asked"
+def asked(function, *args):
+    try:
+        return function(*args) == "asked"
+    except (AttributeError, TypeError):
+        return False
+F, x = dovetail.nn.functional, dovetail.ones(1)
+print(asked(F.relu, Asked()), asked(F.mse_loss, Asked(), x))
+class Overriding(dovetail.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return super().__torch_function__(func, types, args, kwargs)
+print(asked(F.relu, Asked()), asked(F.mse_loss, Asked(), x))
+"""
+    assert printed_by(program).split() == ["True", "False", "True", "True"]

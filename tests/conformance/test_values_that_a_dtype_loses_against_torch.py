@@ -97,6 +97,8 @@ def test_tensors_of_floats_are_no_lists_of_ints() -> None:
                 info.operator.handle(**given | {name: value})
             tried += 1
     assert tried > 300
+    truncated = torch.ops.aten.avg_pool2d(torch.ones(1, 4, 4), [torch.tensor(2.5), 2])
+    assert tuple(truncated.shape) == (1, 2, 2)  # in PyTorch
 
 
 @pytest.mark.parametrize("number", [0j, 2 + 0j, 1j, 1 - 2j])
