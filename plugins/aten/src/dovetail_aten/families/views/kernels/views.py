@@ -60,7 +60,7 @@ class Views(Family):
         shape = tuple(shape)
         if -1 in shape or math.prod(shape) != x.size:
             shape = infer_size(shape, x.size)
-        return x.reshape(shape)
+        return self.xp.reshape(x, shape)
 
     @operator("expand")
     def expand(self, x: Array, size: Sequence[int], *, implicit: bool = False) -> Any:
