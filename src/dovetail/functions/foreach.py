@@ -13,9 +13,6 @@ from typing import Any, Final, TypeAlias
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_autograd import is_grad_enabled
-from dovetail_autograd.plan_steps import check_inplace
-from dovetail_dispatcher.calls import check_inference_write
 from dovetail_kernel import dtype as DType
 
 from .tensor_functions import result_type
@@ -100,7 +97,7 @@ def _returning(function: Callable[..., Sequence[object]], writes: bool) -> Calla
             rehearsed = [_rehearsed(each) for each in (self, *args)]
             function(*rehearsed, **{name: _rehearsed(each) for name, each in kwargs.items()})
             for each in self:
-                _check_writable(each)
+                aten.check_write(each, function.__name__)
         results = function(self, *args, **kwargs)
         return self if writes else tuple(results)
 
@@ -137,19 +134,6 @@ def _rehearsed(value: object) -> Any:
         else each
         for each in value
     ]
-
-
-def _check_writable(tensor: Tensor) -> None:
-    """Raise the error of a write to a tensor that must not be written here."""
-    if any([n > 1 and not step for n, step in zip(tensor.shape, tensor.stride(), strict=True)]):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. Please clone() the tensor before performing the operation."
-        )
-    if tensor.is_inference():
-        check_inference_write(tensor)
-    elif is_grad_enabled():
-        check_inplace(tensor, True)
 
 
 _BOUNDS: Final = {"maximum": "clamp_min", "minimum": "clamp_max"}

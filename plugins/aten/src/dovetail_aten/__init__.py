@@ -83,6 +83,7 @@ from .tensor.functions.variadic_functions import (  # type: ignore[assignment, n
     meshgrid,
     tensordot,
 )
+from .tensor.functions.writes import check_write as check_write  # for the front end
 from .tensor.legacy_constructors import (
     BFloat16Tensor,
     BoolTensor,
