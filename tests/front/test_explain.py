@@ -169,7 +169,7 @@ def test_a_module_is_explained_and_stays_as_it_is() -> None:
 @pytest.mark.cpu_only(reason="names the kernels of the cpu")
 def test_inner_calls_are_decided_for_the_device_of_the_tensors() -> None:
     text = str(dovetail.explain(nn.Linear(3, 2), x()))
-    assert "CPU: addmm at dovetail_cpu" in text
+    assert "CPU: addmm at" in text
     assert "Meta" not in text
 
 

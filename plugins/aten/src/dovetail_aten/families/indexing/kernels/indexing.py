@@ -122,6 +122,8 @@ class Indexing(Family):
             else:
                 indices[dim] = (each.shape, self.capabilities.strides(each))
                 dim += 1
+        if not indices:  # masks without dimensions pick all or nothing
+            return found
         dims = sorted(indices)
         first = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
         given = found.shape[first : first + found.ndim - x.ndim + len(dims)]
