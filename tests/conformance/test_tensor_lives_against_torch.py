@@ -282,7 +282,8 @@ class Lives(RuleBasedStateMachine):
             parted = x._is_view() or any([each._base is x for each in s.tensors])
             parted = parted or inside or x.is_inference() or y.is_inference()
             # PyTorch sums gradients to the shape that a leaf had when it was first used.
-            reshaped = name == "unsqueeze_" and x.is_leaf and x.requires_grad
+            reshapes = name == "unsqueeze_" or (name == "data of another" and x.shape != y.shape)
+            reshaped = reshapes and x.is_leaf and x.requires_grad
             if not (
                 (x.is_inference() and not inside)
                 or (inside and name == "requires_grad_")
