@@ -271,7 +271,8 @@ def _same_gradients(entry: Any, function: Any, sample: Any) -> None:
     own = twin_of(sample)
     ours = _backward(dovetail, function, own, function_twin(sample.output_process_fn_grad))
     theirs = _backward(torch, entry.op, sample, sample.output_process_fn_grad)
-    compare(ours, theirs, values=entry.name not in RANDOM, loose=10.0)
+    loose = 1000.0 if entry.name == "cov" else 10.0  # by weights in float32, which nearly cancel
+    compare(ours, theirs, values=entry.name not in RANDOM, loose=loose)
 
 
 def _backward(lib: Any, function: Any, sample: Any, process: Any) -> list[Any]:
