@@ -130,10 +130,7 @@ class Pointwise(Family):
         """Return ``x * log(other)``, which is 0 where `x` is 0 and `other` is not NaN."""
         xp = self.xp
         x, other = self.numbers.either(x, other)
-        zero = x == 0
-        if not self.lazy and not xp.any(zero):
-            return xp.multiply(x, xp.log(other))
-        none = xp.logical_and(zero, xp.logical_not(xp.isnan(other)))
+        none = xp.logical_and(x == 0, xp.logical_not(xp.isnan(other)))
         product = xp.multiply(x, xp.log(xp.where(none, self.numbers.like(other, 1), other)))
         return xp.where(none, self.numbers.like(product, 0), product)
 

@@ -215,10 +215,7 @@ class Special(Family):
     @widened
     def _xlog1py(self, x: Array, other: Array) -> Any:
         xp, like = self.xp, self.numbers.like
-        zero = x == like(x, 0)
-        if not self.lazy and not xp.any(zero):
-            return xp.multiply(x, xp.log1p(other))
-        none = xp.logical_and(zero, xp.logical_not(xp.isnan(other)))
+        none = xp.logical_and(x == like(x, 0), xp.logical_not(xp.isnan(other)))
         product = xp.multiply(x, xp.log1p(xp.where(none, like(other, 0), other)))
         return xp.where(none, like(product, 0), product)
 
