@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
+from dovetail_autograd import is_grad_enabled
 from dovetail_kernel import dtype as DType
 
 from .tensor_functions import result_type
@@ -108,7 +109,7 @@ def _alike(*given: object) -> bool:
     """Return whether what is refused of one position of the lists is refused of the first one too,
     before anything is written.
     """
-    shapes = None
+    records, shapes = is_grad_enabled(), None
     for values in given:
         if not isinstance(values, list | tuple):
             continue
@@ -119,7 +120,7 @@ def _alike(*given: object) -> bool:
         own = [each.shape for each in values]
         if own != (shapes := shapes or own) or len({each._signature for each in values}) > 1:
             return False
-        if any([each.requires_grad or not each.is_contiguous() for each in values]):
+        if any([(records and each.requires_grad) or not each.is_contiguous() for each in values]):
             return False
     return True
 
