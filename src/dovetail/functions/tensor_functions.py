@@ -6,15 +6,7 @@ from typing import Any
 
 from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
-from dovetail_kernel import (
-    Size,
-    TensorBase,
-    dtype,
-    promote_types,
-    result_dtype,
-    scalar_category,
-    scalar_dtype,
-)
+from dovetail_kernel import Size, TensorBase, dtype, result_dtype, scalar_category
 
 __all__ = ["broadcast_shapes", "is_tensor", "result_type", "typename"]
 
@@ -75,28 +67,20 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     TypeError
         For anything else; use `promote_types` for dtypes.
     """
-    (first, its_rank), (second, rank) = [_ranked_dtype(each) for each in (tensor1, tensor2)]
-    if its_rank is None or rank is None:
-        given = ", ".join(type(each).__name__ for each in (tensor1, tensor2))
+    operands = (tensor1, tensor2)
+    if not all([isinstance(each, TensorBase | bool | int | float | complex) for each in operands]):
+        given = ", ".join(type(each).__name__ for each in operands)
         raise TypeError(
             f"result_type() received an invalid combination of arguments - got ({given}), but "
             "expected tensors and Python numbers. Use promote_types for dtypes."
         )
-    if its_rank == rank:
-        return first if first is second else promote_types(first, second)
-    stronger, weaker = (first, second) if its_rank > rank else (second, first)
-    return result_dtype([stronger], [weaker])
-
-
-def _ranked_dtype(operand: Any) -> tuple[Any, int | None]:
-    """Return the dtype of an operand, and 2 for a tensor with dimensions, 1 for a 0-d tensor, 0 for
-    a number; None if it is neither.
-    """
-    if isinstance(operand, TensorBase):
-        return operand.dtype, 2 if operand.ndim else 1
-    if isinstance(operand, bool | int | float | complex):
-        return scalar_dtype(scalar_category(operand)), 0
-    return None, None
+    tensors = [operand for operand in operands if isinstance(operand, TensorBase)]
+    numbers = [operand for operand in operands if not isinstance(operand, TensorBase)]
+    return result_dtype(
+        [tensor.dtype for tensor in tensors if tensor.ndim],
+        [tensor.dtype for tensor in tensors if not tensor.ndim],
+        [scalar_category(number) for number in numbers],
+    )
 
 
 def typename(obj: object) -> str:

@@ -16,7 +16,7 @@ class HardActivations(Family):
     def _sixth(self, x: Array) -> Any:
         """Return ``(x + 3) / 6``, limited to 0 and 1."""
         xp, like = self.xp, self.numbers.like
-        bounded = xp.minimum(xp.maximum(xp.add(x, like(x, 3)), self.numbers.like(x, 0)), like(x, 6))
+        bounded = xp.minimum(xp.maximum(xp.add(x, like(x, 3)), like(x, 0)), like(x, 6))
         return xp.true_divide(bounded, like(x, 6))
 
     @operator("hardswish")
@@ -33,11 +33,9 @@ class HardActivations(Family):
         xp, like = self.xp, self.numbers.like
         self.check_float("hardswish_backward_cpu", x)
         slope = xp.add(xp.multiply(x, like(x, 1 / 3)), like(x, 0.5))
-        bent = self.xp.where(x < like(x, 3), xp.multiply(grad_output, slope), grad_output)
+        bent = xp.where(x < like(x, 3), xp.multiply(grad_output, slope), grad_output)
         # Not "greater": the gradient passes where the input is NaN.
-        return self.xp.where(
-            xp.logical_not(xp.less_equal(x, like(x, -3))), bent, self.numbers.like(x, 0)
-        )
+        return xp.where(xp.logical_not(xp.less_equal(x, like(x, -3))), bent, like(x, 0))
 
     @operator("hardsigmoid")
     @widened
@@ -53,10 +51,8 @@ class HardActivations(Family):
         xp, like = self.xp, self.numbers.like
         self.check_float("hardsigmoid_backward", x)
         inside = xp.less(xp.absolute(x), like(x, 3))
-        return self.xp.where(
-            inside,
-            xp.multiply(grad_output, like(grad_output, 1 / 6)),
-            self.numbers.like(grad_output, 0),
+        return xp.where(
+            inside, xp.multiply(grad_output, like(grad_output, 1 / 6)), like(grad_output, 0)
         )
 
     @operator("hardshrink")

@@ -58,7 +58,7 @@ class Rectifiers(Family):
         xp = self.xp
         bound = self._own_number(x, threshold) if threshold else self._zero_of_relu(x)
         # Not "greater": the gradient passes where the input is NaN.
-        return self.xp.where(
+        return xp.where(
             xp.logical_not(xp.less_equal(x, bound)), grad_output, self.numbers.like(grad_output, 0)
         )
 
@@ -95,9 +95,7 @@ class Rectifiers(Family):
         else:
             below, above = self._own_number(x, min_val), self._own_number(x, max_val)
             outside = xp.logical_or(xp.less_equal(x, below), xp.greater_equal(x, above))
-        return self.xp.where(
-            xp.logical_not(outside), grad_output, self.numbers.like(grad_output, 0)
-        )
+        return xp.where(xp.logical_not(outside), grad_output, self.numbers.like(grad_output, 0))
 
     @operator("leaky_relu")
     @widened
@@ -110,7 +108,7 @@ class Rectifiers(Family):
         return (
             xp.maximum(x, leak)
             if 0 < negative_slope <= 1
-            else self.xp.where(x > self.numbers.like(x, 0), x, leak)
+            else xp.where(x > self.numbers.like(x, 0), x, leak)
         )
 
     def _check_invertible(self, name: str, slope: Any) -> None:
@@ -150,8 +148,8 @@ class Rectifiers(Family):
         """Return the gradients of `prelu`: of `x`, and of `weight` before it is summed."""
         xp = self.xp
         positive = x > self.numbers.like(x, 0)
-        to_self = self.xp.where(positive, grad_output, xp.multiply(weight, grad_output))
-        return to_self, self.xp.where(
+        to_self = xp.where(positive, grad_output, xp.multiply(weight, grad_output))
+        return to_self, xp.where(
             xp.logical_not(positive), xp.multiply(x, grad_output), self.numbers.like(x, 0)
         )
 
@@ -177,7 +175,7 @@ class Rectifiers(Family):
             xp.minimum(x, self.numbers.like(x, 0)), self.numbers.like(x, input_scale)
         )
         negative = xp.multiply(xp.expm1(bounded), self.numbers.like(x, alpha * scale))
-        return self.xp.where(
+        return xp.where(
             x < self.numbers.like(x, 0), negative, xp.multiply(x, self.numbers.like(x, scale))
         )
 
@@ -219,6 +217,4 @@ class Rectifiers(Family):
             if scale == 1
             else xp.multiply(grad_output, self.numbers.like(grad_output, scale))
         )
-        return self.xp.where(
-            x <= self.numbers.like(x, 0), xp.multiply(grad_output, slope), straight
-        )
+        return xp.where(x <= self.numbers.like(x, 0), xp.multiply(grad_output, slope), straight)

@@ -89,10 +89,10 @@ class Sigmoids(Logistic):
         xp = self.xp
         self.check_float("softplus_cpu", x)
         if beta == 1:
-            return self.xp.where(x > self.numbers.like(x, threshold), x, xp.log1p(xp.exp(x)))
+            return xp.where(x > self.numbers.like(x, threshold), x, xp.log1p(xp.exp(x)))
         scale = self.numbers.like(x, beta)
         scaled = xp.multiply(x, scale)
-        return self.xp.where(
+        return xp.where(
             scaled > self.numbers.like(x, threshold),
             x,
             xp.true_divide(xp.log1p(xp.exp(scaled)), scale),
