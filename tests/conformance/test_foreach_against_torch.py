@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -142,12 +143,21 @@ def unfit(lib: Any) -> dict[str, Any]:
     }
 
 
+FIRST: dict[str, Callable[[], Any]] = {
+    "a tensor": lambda: dovetail.full((2,), 4.0),
+    "a view": lambda: dovetail.full((3,), 4.0)[:2],
+    "a result that requires grad": lambda: dovetail.full((2,), 4.0).requires_grad_() * 1,
+}
+"""What stands before it in the list, and may be written."""
+
+
+@pytest.mark.parametrize("before", FIRST)
 @pytest.mark.parametrize("kind", unfit(dovetail))
-def test_a_list_is_written_whole_or_not_at_all(kind: str) -> None:
+def test_a_list_is_written_whole_or_not_at_all(kind: str, before: str) -> None:
     refused = 0
     for name in [each for each in FOREACH if each.endswith("_")]:
         for args, kwargs in calls(name, dovetail).values():
-            first = dovetail.full((2,), 4.0)
+            first = FIRST[before]()
             pair = [first, unfit(dovetail)[kind]]
             fitting = [
                 [dovetail.ones(2)] * 2

@@ -21,6 +21,8 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "x[i, None, i]": lambda L, x, i: x[i, None, i],
     "x[:, None, i]": lambda L, x, i: x[:, None, i],
     "x[i[:, None], i]": lambda L, x, i: x[i[:, None], i],
+    "x[j.t(), None]": lambda L, x, i: x[L.stack([i, i]).t(), None],
+    "x[True], a tensor": lambda L, x, i: x[L.tensor(True)],
     "x[:1, [0, 1], 0]": lambda L, x, i: x[:1, [0, 1], 0],
     "gather": lambda L, x, i: x.gather(0, x.long() % 2),
     "take": lambda L, x, i: x.take(x.long() % 2),

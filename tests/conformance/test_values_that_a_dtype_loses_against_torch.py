@@ -112,3 +112,23 @@ def test_complex_numbers_are_real_numbers_if_nothing_is_lost(name: str, number: 
         return result if isinstance(result, lib.Tensor) else result[0]
 
     assert agree(*[outcome(lib, called) for lib in (dovetail, torch)])
+
+
+def test_powers_of_two_that_single_precision_cannot_hold_are_applied_as_in_pytorch() -> None:
+    mantissas, exponents = zip(
+        *itertools.product([1e-38, -1e-30, 1.5, 3e38, 0.0], range(-300, 301, 7)), strict=True
+    )
+    found, expected = [
+        lib.ldexp(lib.tensor(mantissas), lib.tensor(exponents)).tolist()
+        for lib in (dovetail, torch)
+    ]
+    assert found == expected
+    assert 0 < found[exponents.index(197)] < 1e22  # though the power is infinite
+
+
+def test_airy_ai_of_great_numbers_is_as_in_pytorch() -> None:
+    numbers = [150.0, 250.0, 1e7, 1e300, float("inf"), float("nan")]
+    found, expected = [
+        lib.special.airy_ai(lib.tensor(numbers, dtype=lib.float64)) for lib in (dovetail, torch)
+    ]
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), 1e-9, 1e-300)
