@@ -1,0 +1,110 @@
+# mypy: disable-error-code="no-redef,assignment"
+# The operators first: functions that prepare their arguments replace some.
+# isort: off
+from ._generated.functions import *
+
+# isort: on
+from ._generated import functions
+from .backend.generator import Generator as Generator
+from .backend.generator import get_rng_state as get_rng_state
+from .backend.generator import initial_seed as initial_seed
+from .backend.generator import manual_seed as manual_seed
+from .backend.generator import rebuild_generator
+from .backend.generator import seed as seed
+from .backend.generator import set_rng_state as set_rng_state
+from .tensor.copying import rebuild_storage, rebuild_tensor
+from .tensor.creation.factories import arange as arange
+from .tensor.creation.factories import empty as empty
+from .tensor.creation.factories import empty_strided as empty_strided
+from .tensor.creation.factories import eye as eye
+from .tensor.creation.factories import full as full
+from .tensor.creation.factories import linspace as linspace
+from .tensor.creation.factories import ones as ones
+from .tensor.creation.factories import scalar_tensor as scalar_tensor
+from .tensor.creation.factories import zeros as zeros
+from .tensor.creation.like_factories import empty_like as empty_like
+from .tensor.creation.like_factories import full_like as full_like
+from .tensor.creation.like_factories import ones_like as ones_like
+from .tensor.creation.like_factories import rand_like as rand_like
+from .tensor.creation.like_factories import randint_like as randint_like
+from .tensor.creation.like_factories import randn_like as randn_like
+from .tensor.creation.like_factories import zeros_like as zeros_like
+from .tensor.creation.normal import normal as normal
+from .tensor.creation.random_factories import rand as rand
+from .tensor.creation.random_factories import randint as randint
+from .tensor.creation.random_factories import randn as randn
+from .tensor.creation.random_factories import randperm as randperm
+from .tensor.creation.strided_factories import empty_permuted as empty_permuted
+from .tensor.creation.strided_factories import from_file as from_file
+from .tensor.creation.strided_factories import frombuffer as frombuffer
+from .tensor.creation.strided_factories import logspace as logspace
+from .tensor.creation.windows import bartlett_window as bartlett_window
+from .tensor.creation.windows import blackman_window as blackman_window
+from .tensor.creation.windows import hamming_window as hamming_window
+from .tensor.creation.windows import hann_window as hann_window
+from .tensor.creation.windows import kaiser_window as kaiser_window
+from .tensor.data.aliasing import asarray as asarray
+from .tensor.data.from_data import as_tensor as as_tensor
+from .tensor.data.from_data import from_dlpack as from_dlpack
+from .tensor.data.from_data import from_numpy as from_numpy
+from .tensor.data.from_data import tensor as tensor
+from .tensor.functions.distances import cdist as cdist
+from .tensor.functions.einsum import einsum as einsum
+from .tensor.functions.low_rank import lu as lu
+from .tensor.functions.low_rank import pca_lowrank as pca_lowrank
+from .tensor.functions.low_rank import svd_lowrank as svd_lowrank
+from .tensor.functions.nonzero import nonzero as nonzero
+from .tensor.functions.nonzero import unravel_index as unravel_index
+from .tensor.functions.norms import norm as norm
+from .tensor.functions.predicates import detach_ as detach_
+from .tensor.functions.predicates import get_device as get_device
+from .tensor.functions.predicates import is_inference as is_inference
+from .tensor.functions.predicates import is_same_size as is_same_size
+from .tensor.functions.predicates import is_signed as is_signed
+from .tensor.functions.predicates import numel as numel
+from .tensor.functions.removed import eig as eig
+from .tensor.functions.removed import lstsq as lstsq
+from .tensor.functions.removed import matrix_rank as matrix_rank
+from .tensor.functions.removed import solve as solve
+from .tensor.functions.removed import symeig as symeig
+from .tensor.functions.unique import unique as unique
+from .tensor.functions.unique import unique_consecutive as unique_consecutive
+from .tensor.functions.variadic_functions import atleast_1d as atleast_1d
+from .tensor.functions.variadic_functions import atleast_2d as atleast_2d
+from .tensor.functions.variadic_functions import atleast_3d as atleast_3d
+from .tensor.functions.variadic_functions import block_diag as block_diag
+from .tensor.functions.variadic_functions import broadcast_tensors as broadcast_tensors
+from .tensor.functions.variadic_functions import cartesian_prod as cartesian_prod
+from .tensor.functions.variadic_functions import chain_matmul as chain_matmul
+from .tensor.functions.variadic_functions import meshgrid as meshgrid
+from .tensor.functions.variadic_functions import tensordot as tensordot
+from .tensor.legacy_constructors import BFloat16Tensor as BFloat16Tensor
+from .tensor.legacy_constructors import BoolTensor as BoolTensor
+from .tensor.legacy_constructors import ByteTensor as ByteTensor
+from .tensor.legacy_constructors import CharTensor as CharTensor
+from .tensor.legacy_constructors import DoubleTensor as DoubleTensor
+from .tensor.legacy_constructors import FloatTensor as FloatTensor
+from .tensor.legacy_constructors import HalfTensor as HalfTensor
+from .tensor.legacy_constructors import IntTensor as IntTensor
+from .tensor.legacy_constructors import LongTensor as LongTensor
+from .tensor.legacy_constructors import ShortTensor as ShortTensor
+from .tensor.printing import get_printoptions as get_printoptions
+from .tensor.printing import printoptions as printoptions
+from .tensor.printing import set_printoptions as set_printoptions
+from .tensor.storage_classes.storages import BFloat16Storage as BFloat16Storage
+from .tensor.storage_classes.storages import BoolStorage as BoolStorage
+from .tensor.storage_classes.storages import ByteStorage as ByteStorage
+from .tensor.storage_classes.storages import CharStorage as CharStorage
+from .tensor.storage_classes.storages import ComplexDoubleStorage as ComplexDoubleStorage
+from .tensor.storage_classes.storages import ComplexFloatStorage as ComplexFloatStorage
+from .tensor.storage_classes.storages import DoubleStorage as DoubleStorage
+from .tensor.storage_classes.storages import FloatStorage as FloatStorage
+from .tensor.storage_classes.storages import HalfStorage as HalfStorage
+from .tensor.storage_classes.storages import IntStorage as IntStorage
+from .tensor.storage_classes.storages import LongStorage as LongStorage
+from .tensor.storage_classes.storages import ShortStorage as ShortStorage
+from .tensor.storage_classes.storages import TypedStorage as TypedStorage
+from .tensor.storage_classes.storages import UntypedStorage as UntypedStorage
+from .tensor.storage_classes.storages import is_storage as is_storage
+from .tensor.storage_classes.typed_storage import rebuild_typed_storage
+from .tensor.tensor_class import Tensor as Tensor
