@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import multiprocessing
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -170,6 +171,25 @@ def test_a_child_makes_threads_of_its_own():
     child.join(30)
     assert child.exitcode == 0
     assert answers.get()
+
+
+@pytest.mark.parametrize("before", ("", "share()"))
+def test_pieces_are_computed_when_the_interpreter_ends(before):
+    program = f"""
+import atexit
+from dovetail_cpu.parallel import threads
+
+def share():
+    threads.run_pieces(lambda *piece: print(piece, flush=True), 2, threads.SHARED_FROM)
+
+threads.set_num_threads(2)
+{before}
+atexit.register(share)
+"""
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert ran.stderr == ""
+    assert sorted(set(ran.stdout.split("\n"))) == ["", "(0, 1)", "(1, 2)"]
 
 
 @pytest.mark.parametrize("dtype", ("float32", "float64"))

@@ -1,7 +1,8 @@
 """Threads that share the work of one kernel: the images of a convolution.
 
-NumPy's loops let go of the interpreter while they run. The threads belong to this module: products
-of matrices have those of BLAS, whose number is another setting of the process.
+NumPy's loops and compiled kernels let go of the interpreter while they run. The threads belong to
+this module: products of matrices have those of BLAS, whose number is another setting of the
+process.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextvars import copy_context
+from functools import partial
 from itertools import pairwise
-from threading import Lock, RLock, Thread, local
-from typing import TYPE_CHECKING, Final
+from threading import RLock, local
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel.fork_locks import call_in_child, renewed_after_fork
 
 if TYPE_CHECKING:
-    from queue import SimpleQueue
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 SHARED_FROM: Final = 1 << 19
 """Elements from which several threads pay: each step of a kernel waits for the interpreter, which
@@ -30,43 +32,9 @@ class _Helper(local):
     is_one = False
 
 
-class _Piece:
-    """A part of a kernel's work, for the first thread that takes it."""
-
-    __slots__ = ("_context", "_done", "_error", "_function", "_start", "_stop", "is_done", "take")
-
-    def __init__(self, function: Callable[[int, int], object], start: int, stop: int) -> None:
-        self._context, self._function = copy_context(), function
-        self._start, self._stop = start, stop
-        self._error: BaseException | None = None
-        self.is_done = False
-        self._done = Lock()
-        self._done.acquire()
-        self.take: Callable[[bool], bool] = Lock().acquire
-
-    def compute(self) -> None:
-        """Compute the piece, which this thread has taken, and keep an error for `result`."""
-        try:
-            self._context.run(self._function, self._start, self._stop)
-        except BaseException as error:
-            self._error = error
-        finally:
-            self.is_done = True
-            self._done.release()
-
-    def wait(self) -> None:
-        """Wait until the thread that took the piece is done with it."""
-        self._done.acquire()
-
-    def check(self) -> None:
-        """Raise the error of the piece."""
-        if self._error is not None:
-            raise self._error
-
-
 _helper: Final = _Helper()
 _lock: Final = renewed_after_fork(RLock())  # a finalizer may compute while a pool is made
-_pool: SimpleQueue[_Piece | None] | None = None
+_pool: ThreadPoolExecutor | None = None
 
 
 def processors() -> int:
@@ -94,11 +62,9 @@ def set_num_threads(number: int) -> None:
     """Set the number of threads of kernels, at least 1."""
     global _number, _pool
     with _lock:
-        before, _pool = _pool, None
-        helpers, _number = _number - 1, number
+        before, _pool, _number = _pool, None, number
     if before is not None:
-        for _ in range(helpers):
-            before.put(None)
+        before.shutdown(wait=False)
 
 
 def _forget() -> None:
@@ -123,58 +89,46 @@ def run_pieces(function: Callable[[int, int], object], count: int, work: int) ->
         return
     parts = min(number, count)
     ends = [count * part // parts for part in range(parts + 1)]
-    pieces = [_Piece(function, *piece) for piece in pairwise(ends[1:])]
-    pool = _pool or _new_pool()
-    failed = True
-    try:
-        for piece in pieces:
-            pool.put(piece)
-        function(0, ends[1])
-        failed = False
-    finally:
-        _complete(pieces, failed)
-    for piece in pieces:
-        piece.check()
-
-
-def _complete(pieces: list[_Piece], failed: bool) -> None:
-    """Compute the pieces that no thread has taken, unless the call has failed, and wait for those
-    that others compute; an interrupt is raised when these are done.
-    """
+    first, *others = pairwise(ends)
+    shared: list[tuple[Future[Any], tuple[int, int]]] = []
     interrupt: BaseException | None = None
-    for piece in pieces:
-        if piece.take(False):  # the others are busy with the work of another call
-            if not failed:
-                piece.compute()
-            continue
-        while not piece.is_done:
-            try:
-                piece.wait()
-            except BaseException as error:
-                interrupt = error
-    if interrupt is not None:
-        raise interrupt
+    try:
+        for piece in others:
+            shared.append((_submit(function, *piece), piece))
+        function(*first)
+        for future, piece in shared:
+            if future.cancel():  # the threads are busy with the work of another call
+                function(*piece)
+    finally:
+        for future, _ in shared:
+            future.cancel()
+            while not future.done():
+                try:
+                    future.exception()
+                except BaseException as error:
+                    interrupt = error
+        if interrupt is not None:
+            raise interrupt
+    for future, _ in shared:
+        if not future.cancelled():
+            future.result()
 
 
-def _new_pool() -> SimpleQueue[_Piece | None]:
-    """Return where the threads of the pool wait for pieces; start them if there are none."""
+def _submit(function: Callable[[int, int], object], *piece: int) -> Future[Any]:
+    """Let a thread of the pool compute a piece; make the pool if there is none."""
     global _pool
-    from queue import SimpleQueue
+    from concurrent.futures import Future
 
-    with _lock:
-        if _pool is None:
-            _pool = SimpleQueue()
-            for index in range(max(1, _number - 1)):
-                Thread(
-                    target=_help, args=(_pool,), name=f"dovetail_cpu_{index}", daemon=True
-                ).start()
-        return _pool
+    try:
+        from concurrent.futures import ThreadPoolExecutor
+
+        with _lock:
+            if _pool is None:
+                _pool = ThreadPoolExecutor(max(1, _number - 1), "dovetail_cpu", _become_helper)
+            return _pool.submit(partial(copy_context().run, function, *piece))
+    except RuntimeError:  # the interpreter ends, and starts no threads: the caller computes it
+        return Future()
 
 
-def _help(pool: SimpleQueue[_Piece | None]) -> None:
-    """Compute the pieces that no other thread has taken, until there is None."""
+def _become_helper() -> None:
     _helper.is_one = True
-    while (piece := pool.get()) is not None:
-        if piece.take(False):
-            piece.compute()
-        del piece  # holds arrays
