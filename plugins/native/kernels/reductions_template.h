@@ -15,6 +15,9 @@ typedef UINT OF(bits) __attribute__((vector_size(VECTOR_BYTES)));
 #define NUMBERS_AT(pointer, k) (*(const OF(numbers) *)((pointer) + (k) * VECTOR_LENGTH))
 /* Chains of comparisons that do not wait for each other, of the registers that there are. */
 #define CHAINS (VECTORS < 4 ? 4 / VECTORS : 1)
+/* Columns whose sums stay in registers. */
+#undef GROUP
+#define GROUP 8
 
 INLINE REAL
 OF(term_of)(term which, REAL x, REAL center)
@@ -259,6 +262,36 @@ OF(columns_at)(const REAL *line, int k, int width)
     return some;
 }
 
+/* The sums of terms of a block of columns, which are `vectors` side by side. `lanes` are added as a
+ * tree, from the left: lane j has the rows j, j + LANES, … */
+INLINE void
+OF(sum_block_of_columns)(
+    term which, OF(numbers) *sums, const REAL *block, ptrdiff_t step, ptrdiff_t count,
+    const REAL *centers, int width, int vectors, int lanes)
+{
+    static const unsigned char order[LANES] = {0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15};
+    OF(numbers) waiting[LANES][GROUP], lane[GROUP];
+    for (int n = 0; n < lanes; n++) {
+        for (int k = 0; k < vectors; k++) {
+            lane[k] = (OF(numbers)){0};
+        }
+        for (ptrdiff_t i = order[n] * lanes / LANES; i < count; i += LANES) {
+            for (int k = 0; k < vectors; k++) {
+                lane[k] += OF(term_of_vector)(
+                    which, OF(columns_at)(block + i * step, k, width), NUMBERS_AT(centers, k));
+            }
+        }
+        int level = 0;
+        for (int full = n; full & 1; full >>= 1, level++) {
+            for (int k = 0; k < vectors; k++) {
+                lane[k] = waiting[level][k] + lane[k];
+            }
+        }
+        memcpy(waiting[level], lane, (size_t)vectors * sizeof *lane);
+    }
+    memcpy(sums, lane, (size_t)vectors * sizeof *lane);
+}
+
 /* The same sums of `width` columns side by side, which are fewer than a vector has, or fill some
  * vectors. */
 INLINE void
@@ -266,7 +299,7 @@ OF(sum_terms_of_columns)(
     term which, REAL *sums, const REAL *array, const reduction *axes, const REAL *centers,
     int width)
 {
-    OF(numbers) waiting[LEVELS][TILE_VECTORS];
+    OF(numbers) waiting[LEVELS][TILE_VECTORS], made[TILE_VECTORS];
     int vectors = width < VECTOR_LENGTH ? 1 : width / VECTOR_LENGTH;
     size_t blocks = 0;
     ptrdiff_t index[MOST_REDUCED_AXES] = {0}, offset = 0, unused = 0, step = axes->row.step;
@@ -274,34 +307,36 @@ OF(sum_terms_of_columns)(
         for (ptrdiff_t start = 0; start < axes->row.size; start += BLOCK) {
             ptrdiff_t rest = axes->row.size - start, count = rest < BLOCK ? rest : BLOCK;
             const REAL *block = array + offset + start * step;
-            ptrdiff_t filled = count < LANES ? count : LANES;
-            OF(numbers) lanes[LANES][TILE_VECTORS];
-            for (ptrdiff_t i = 0; i < count; i++, block += step) {
-                for (int k = 0; k < vectors; k++) {
-                    OF(numbers) x = OF(term_of_vector)(
-                        which, OF(columns_at)(block, k, width), NUMBERS_AT(centers, k));
-                    OF(numbers) *lane = &lanes[i % LANES][k];
-                    *lane = x + (i < LANES ? (OF(numbers)){0} : *lane);
-                }
+            int lanes = LANES, k = 0;
+            while (lanes / 2 >= count) { /* the others would add 0 */
+                lanes /= 2;
             }
-            for (int half = LANES / 2; half > 0; half /= 2) {
-                for (int j = 0; j + half < filled; j++) { /* the other lanes would add 0 */
-                    for (int k = 0; k < vectors; k++) {
-                        lanes[j][k] += lanes[j + half][k];
-                    }
+            for (int some; k < vectors; k += some) {
+                const REAL *from = block + k * VECTOR_LENGTH, *around = centers + k * VECTOR_LENGTH;
+                some = vectors - k >= GROUP ? GROUP : vectors - k >= GROUP / 2 ? GROUP / 2 : 1;
+                OF(numbers) *to = made + k;
+                switch (some) { /* numbers that the compiler knows */
+                case GROUP:
+                    OF(sum_block_of_columns)(
+                        which, to, from, step, count, around, width, GROUP, lanes);
+                    break;
+                case GROUP / 2:
+                    OF(sum_block_of_columns)(
+                        which, to, from, step, count, around, width, GROUP / 2, lanes);
+                    break;
+                default:
+                    OF(sum_block_of_columns)(which, to, from, step, count, around, width, 1, lanes);
                 }
-                filled = filled < half ? filled : half;
             }
             int level = 0;
             for (size_t full = blocks++; full & 1; full >>= 1, level++) {
-                for (int k = 0; k < vectors; k++) {
-                    lanes[0][k] = waiting[level][k] + lanes[0][k];
+                for (k = 0; k < vectors; k++) {
+                    made[k] = waiting[level][k] + made[k];
                 }
             }
-            memcpy(waiting[level], lanes[0], (size_t)vectors * sizeof(OF(numbers)));
+            memcpy(waiting[level], made, (size_t)vectors * sizeof *made);
         }
     } while (advance(axes->reduced, axes->reduced_count, index, &offset, &unused));
-    OF(numbers) made[TILE_VECTORS];
     int is_first = 1;
     for (int level = 0; blocks >> level; level++) {
         if (blocks >> level & 1) {
@@ -530,7 +565,8 @@ OF(reduce)(
                 width -= width % VECTOR_LENGTH;
             }
             const REAL *from = array + offset + start * wide->step;
-            REAL made[TILE];
+            REAL *target = result + to + start * wide->step_of_result, room[TILE];
+            REAL *made = wide->step_of_result == 1 ? target : room;
             if (axes->row.step == 1 && axes->row.size > 1) {
                 REAL aside[SHORT_ROW * TILE];
                 reduction turned = *axes;
@@ -545,8 +581,7 @@ OF(reduce)(
             else {
                 OF(reduce_some)(kind, made, from, axes, number, (int)width);
             }
-            REAL *target = result + to + start * wide->step_of_result;
-            for (int c = 0; c < width; c++) {
+            for (int c = 0; made == room && c < width; c++) {
                 target[c * wide->step_of_result] = made[c];
             }
         }

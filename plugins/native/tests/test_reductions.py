@@ -97,6 +97,19 @@ def test_columns_of_permuted_axes_are_those_in_c_order(name, dtype):
                 assert one.tobytes() == other.tobytes(), (order, dims)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", (*NAMES, *ORDERS, *VARIANCES))
+def test_columns_of_any_length_have_the_bits_of_rows(name, dtype):
+    compiled = reduction(name)
+    for rows in (*range(2, 36), 63, 255, 256, 257, 271, 513):
+        for width in (17, 64, 131, 200):
+            x = numbers((rows, width), dtype, rows, False)
+            found = call(name, compiled, x, (0,), False)
+            expected = call(name, compiled, x.T.copy("C"), (1,), False)
+            for one, other in zip(found, expected, strict=True):
+                assert one.tobytes() == other.tobytes(), (rows, width)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_products_along_an_axis(dtype, layout):
