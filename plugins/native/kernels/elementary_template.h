@@ -198,6 +198,17 @@ OF(log1p_of)(REAL x)
     return x == 0 || x == (REAL)INFINITY || x != x ? x : made;
 }
 
+/* log(x), where what is subnormal is multiplied by a power of two. */
+INLINE REAL
+OF(log_of)(REAL x)
+{
+    int is_tiny = x < 1 / C(0x1p120), lift = REAL_BITS == 32 ? 64 : 1000;
+    REAL made = OF(log_of_sum)(is_tiny ? x * OF(of_bits)((UINT)(BIAS + lift) << FRACTION_BITS) : x, 0);
+    made = is_tiny ? made - (REAL)(lift * 0.6931471805599453) : made;
+    made = x == 0 ? -(REAL)INFINITY : x < 0 ? (REAL)NAN : made;
+    return x == (REAL)INFINITY || x != x ? x : made;
+}
+
 /* The same for x from 0 to 1, or NaN. */
 INLINE REAL
 OF(log1p_of_power)(REAL x)

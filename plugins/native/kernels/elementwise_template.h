@@ -76,6 +76,7 @@ KERNEL(round, NONE, MATH(rint)(x))
 KERNEL(sign, NONE, (REAL)(x > 0) - (REAL)(x < 0))
 KERNEL(rsqrt, NONE, 1 / OF(root)(x))
 KERNEL(sqrt, NONE, OF(root)(x))
+KERNEL(trunc, NONE, MATH(trunc)(x))
 KERNEL(square, NONE, x * x)
 KERNEL(cube, NONE, x * x * x)
 KERNEL(subtract_from, A_B, a - x * b)
@@ -239,8 +240,9 @@ OF(wave)(REAL x, int is_cosine)
     return r == 0 ? r : made; /* with its sign */
 }
 
-/* Numbers whose multiples of pi have too many digits are computed one by one. */
-#define WAVE(name, is_cosine)                                                                     \
+/* Define a kernel by the sine or cosine of t, the argument, as `made`. Numbers whose multiples of pi
+ * have too many digits are computed one by one. */
+#define WAVE(name, function, is_cosine, argument, result)                                         \
     static void OF(name)(char *const *data, const double *numbers, ptrdiff_t count)               \
     {                                                                                             \
         const REAL *xs = (const REAL *)data[0];                                                   \
@@ -249,21 +251,29 @@ OF(wave)(REAL x, int is_cosine)
             ptrdiff_t length = count - start < LINE ? count - start : LINE;                       \
             int is_far = 0;                                                                       \
             for (ptrdiff_t i = 0; i < length; i++) {                                              \
-                is_far |= OF(absolute)(xs[start + i]) > (REAL)SINE_FAR;                           \
+                REAL x = xs[start + i], t = argument;                                             \
+                is_far |= OF(absolute)(t) > (REAL)SINE_FAR;                                       \
             }                                                                                     \
             for (ptrdiff_t i = 0; i < length; i++) {                                              \
-                made[i] = OF(wave)(xs[start + i], is_cosine);                                     \
+                REAL x = xs[start + i], t = argument, wave = OF(wave)(t, is_cosine);              \
+                made[i] = result;                                                                 \
             }                                                                                     \
             for (ptrdiff_t i = 0; is_far && i < length; i++) {                                    \
-                REAL x = xs[start + i];                                                           \
-                made[i] = OF(absolute)(x) > (REAL)SINE_FAR ? (REAL)name((double)x) : made[i];     \
+                REAL x = xs[start + i], t = argument, wave = (REAL)function((double)t);           \
+                made[i] = OF(absolute)(t) > (REAL)SINE_FAR ? result : made[i];                    \
             }                                                                                     \
             memcpy(to + start, made, (size_t)length * sizeof *made);                              \
         }                                                                                         \
     }
 
-WAVE(sin, 0)
-WAVE(cos, 1)
+WAVE(sin, sin, 0, x, wave)
+WAVE(cos, cos, 1, x, wave)
+WAVE(sinc, sin, 0, x * C(3.141592653589793), t == 0 ? 1 : wave / t)
+WAVE(
+    spherical_bessel_j0, sin, 0, x,
+    t == 0 ? 1 : OF(absolute)(t) == (REAL)INFINITY ? 0 : wave / t)
+KERNEL(logit, A_B, OF(log_of)((x < a ? a : x > b ? b : x) / (1 - (x < a ? a : x > b ? b : x))))
+KERNEL(trigamma, NONE, (REAL)trigamma_of((double)x))
 
 /* ---- arithmetic of several arrays and a number ----------------------------------------------- */
 
@@ -331,6 +341,14 @@ OF(neighbour)(REAL x, REAL y)
     return x != x || y != y ? x + y : next;
 }
 
+/* x between two bounds, of which the greater one counts where it is the lower, or NaN. */
+INLINE REAL
+OF(clamped)(REAL x, REAL least, REAL greatest)
+{
+    REAL low = x < least || least != least ? least : x;
+    return low > greatest || greatest != greatest ? greatest : low;
+}
+
 /* x to the power of y, for the power z of the absolute value of x. */
 INLINE REAL
 OF(power_with_sign)(REAL x, REAL y, REAL z)
@@ -342,6 +360,9 @@ OF(power_with_sign)(REAL x, REAL y, REAL z)
     return is_none ? (REAL)NAN : made;
 }
 
+COMBINATION(at_least, 2, x < y || y != y ? y : x)
+COMBINATION(at_most, 2, x > y || y != y ? y : x)
+COMBINATION(clamp_between, 3, OF(clamped)(x, y, z))
 COMBINATION(copysign, 2, OF(with_sign)(x, y))
 COMBINATION(heaviside, 2, x == 0 ? y : x > 0)
 COMBINATION(hypot, 2, OF(distance)(x, y))
@@ -352,6 +373,10 @@ COMBINATION(nextafter, 2, OF(neighbour)(x, y))
 COMBINATION(prelu, 2, x > 0 ? x : x * y)
 COMBINATION(prelu_backward, 3, y > 0 ? x : z * x)
 COMBINATION(signed_power, 3, OF(power_with_sign)(x, y, z))
+COMBINATION(quotient, 2, x / y)
+COMBINATION(truncated_quotient, 2, MATH(trunc)(x / y))
+COMBINATION(xlogy, 2, y == y && x == 0 ? 0 : x * OF(log_of)(y))
+COMBINATION(xlog1py, 2, y == y && x == 0 ? 0 : x * OF(log1p_of)(y))
 COMBINATION(scaled_sum, 2, x + a * y)
 COMBINATION(product_sum, 3, x + y * z * a)
 COMBINATION(quotient_sum, 3, x + y / z * a)

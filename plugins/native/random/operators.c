@@ -160,12 +160,13 @@ typedef PyObject *number_drawer(
 
 /* Uniform or normal numbers from 0 on and 1 wide. */
 static PyObject *
-draw_standard(PyObject *const *arguments, int is_normal, PyObject *like, PyObject *dtype)
+draw_standard(
+    PyObject *const *arguments, PyObject *given, int is_normal, PyObject *like, PyObject *dtype)
 {
     PyObject *zero = PyLong_FromLong(0), *one = PyLong_FromLong(1), *made = NULL;
     number_drawer *drawer = is_normal ? draw_normals : draw_uniform;
     if (zero != NULL && one != NULL) {
-        made = drawer(arguments, NULL, like, dtype, zero, one);
+        made = drawer(arguments, given, like, dtype, zero, one);
     }
     Py_XDECREF(zero);
     Py_XDECREF(one);
@@ -174,7 +175,7 @@ draw_standard(PyObject *const *arguments, int is_normal, PyObject *like, PyObjec
 
 COMPUTE_OF(of_size, is_normal)
 {
-    return draw_standard(arguments, is_normal, arguments[0], arguments[1]);
+    return draw_standard(arguments, NULL, is_normal, arguments[0], arguments[1]);
 }
 
 COMPUTE_OF(of_array, is_normal)
@@ -182,7 +183,7 @@ COMPUTE_OF(of_array, is_normal)
     PyObject *dtype = is_given(arguments[1]) ? arguments[1] : arguments[0];
     return plain_array(arguments[0]) == NULL || is_given(arguments[2])
                ? NULL
-               : draw_standard(arguments, is_normal, arguments[0], dtype);
+               : draw_standard(arguments, NULL, is_normal, arguments[0], dtype);
 }
 
 COMPUTE_OF(into_array, is_normal)
@@ -235,6 +236,43 @@ COMPUTE(bernoulli_into)
     }
     PyObject *args[ARGUMENTS] = {NULL, arguments[0], arguments[1]};
     return as_type_of(draw(arguments, arguments[2], choices, args), x);
+}
+
+/* Define a function that writes 1 for the numbers that are below a chance, else 0. Return whether all
+ * chances are valid; where `numbers` is NULL, nothing is written. */
+#define CHOOSE_BY(type)                                                                           \
+    static int choose_by_##type(PyArrayObject *chances, type *numbers)                            \
+    {                                                                                             \
+        const type *chance = PyArray_DATA(chances);                                               \
+        npy_intp size = PyArray_SIZE(chances);                                                    \
+        int is_valid = 1;                                                                         \
+        for (npy_intp i = 0; numbers == NULL && i < size; i++) {                                  \
+            is_valid &= (chance[i] >= 0) & (chance[i] <= 1);                                      \
+        }                                                                                         \
+        for (npy_intp i = 0; numbers != NULL && i < size; i++) {                                  \
+            numbers[i] = numbers[i] < chance[i];                                                  \
+        }                                                                                         \
+        return is_valid;                                                                          \
+    }
+CHOOSE_BY(float)
+CHOOSE_BY(double)
+
+COMPUTE(bernoulli_of_chances)
+{
+    PyArrayObject *x = (PyArrayObject *)arguments[0];
+    int precision = precision_of(arguments[0]);
+    if (precision < 0 || !PyArray_ISCARRAY_RO(x) ||
+        !(precision ? choose_by_double(x, NULL) : choose_by_float(x, NULL))) {
+        return NULL;
+    }
+    PyObject *made = draw_standard(arguments, arguments[1], 0, arguments[0], arguments[0]);
+    if (made != NULL && precision) {
+        choose_by_double(x, PyArray_DATA((PyArrayObject *)made));
+    }
+    else if (made != NULL) {
+        choose_by_float(x, PyArray_DATA((PyArrayObject *)made));
+    }
+    return made;
 }
 
 /* The bits of the integers that a dtype has all of, without a sign; 0 for dtypes of other kinds. */
@@ -333,6 +371,7 @@ COMPUTE(permuted)
     {operator, "random/operators.c", __LINE__, compute, {__VA_ARGS__}, .variant = which,           \
      .draws = 1}
 const kernel_row drawing_rows[] = {
+    ROW("bernoulli", bernoulli_of_chances, 0, "self", "generator"),
     ROW("bernoulli_.float", bernoulli_into, 0, "self", "p", "generator"),
     ROW("exponential_", exponential_into, 0, "self", "lambd", "generator"),
     ROW("normal.float_float", normal_of_size, 0, "mean", "std", "size", "generator", "dtype"),

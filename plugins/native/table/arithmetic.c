@@ -57,6 +57,19 @@ COMPUTE(huber_terms)
                : NULL;
 }
 
+/* An array less one that is scaled, in half precision one that is not. */
+COMPUTE(subtract_from_array)
+{
+    double alpha = 1;
+    if (arguments[1] == NULL || (arguments[2] != NULL && !read_number(arguments[2], &alpha)) ||
+        (alpha != 1 && half_of_plain(arguments[0]) >= 0)) {
+        return NULL;
+    }
+    PyObject *const turned[ARGUMENTS] = {
+        [0] = arguments[1], [1] = arguments[0], [OUT] = arguments[OUT]};
+    return combine(ELEMENTWISE_scaled_sum, 2, turned, -alpha);
+}
+
 /* A number from which a scaled array is subtracted, in half precision one that is not scaled. */
 COMPUTE(subtract_from)
 {
@@ -146,11 +159,23 @@ COMPUTE(divide_in_mode)
     if (PyUnicode_CompareWithASCIIString(mode, "floor") == 0) {
         return of_number(arguments, ELEMENTWISE_floor_divide);
     }
+    if (PyUnicode_CompareWithASCIIString(mode, "trunc") != 0) {
+        return NULL;
+    }
     PyArrayObject *array = integers_of(arguments[0]);
-    return array != NULL && PyArray_ISSIGNED(array) &&
-                   PyUnicode_CompareWithASCIIString(mode, "trunc") == 0
-               ? truncated_quotient(arguments[0], arguments[1], arguments[OUT])
-               : NULL;
+    if (array != NULL) {
+        return PyArray_ISSIGNED(array)
+                   ? truncated_quotient(arguments[0], arguments[1], arguments[OUT])
+                   : NULL;
+    }
+    if (half_of_plain(arguments[0]) < 0) {
+        return of_number(arguments, ELEMENTWISE_truncated_quotient);
+    }
+    PyObject *quotient = of_number(arguments, ELEMENTWISE_quotient); /* rounded before */
+    if (quotient != NULL) {
+        Py_SETREF(quotient, evaluate_into(ELEMENTWISE_trunc, 1, &quotient, NULL, quotient));
+    }
+    return quotient;
 }
 
 COMPUTE(interpolate_by_array)
@@ -267,7 +292,7 @@ COMPUTE(power)
                    ? of_integers(INTEGER_multiply, arguments[0], arguments[0], arguments[OUT])
                    : of_integers(INTEGER_power, arguments[0], arguments[1], arguments[OUT]);
     }
-    if (precision < 0 && exponent != 2) {
+    if (precision < 0 && half_of_plain(arguments[0]) < 0) {
         return NULL;
     }
     int function = exponent == 2      ? ELEMENTWISE_square
@@ -329,12 +354,17 @@ const kernel_row arithmetic_rows[] = {
     {"log_sigmoid_forward", "table/arithmetic.c", __LINE__, log_sigmoid, {"self"}, 1},
     ROW("nan_to_num", replace_infinite, "self", "nan", "posinf", "neginf"),
     WIDE("nextafter", nextafter_of_wide, "self", "other"),
-    WIDE("pow.Tensor_Scalar", power, "self", "exponent"),
+    ROW("pow.Tensor_Scalar", power, "self", "exponent"),
     ROW("pow.Tensor_Tensor", power_of_arrays, "self", "exponent"),
     PAIR("remainder.Scalar", remainder),
     PAIR("remainder.Tensor", remainder),
     ROW("rsub.Scalar", subtract_from, SUM),
+    ROW("rsub.Tensor", subtract_from_array, SUM),
+    PAIR("special_xlog1py", xlog1py),
+    PAIR("special_xlog1py.other_scalar", xlog1py),
     VARIANT("squared_differences", of_two, ELEMENTWISE_squared_difference, "x", "target"),
     VARIANT("sub.Tensor", scaled_sum, -1, SUM),
+    PAIR("xlogy.Scalar_Other", xlogy),
+    PAIR("xlogy.Tensor", xlogy),
     {NULL},
 };

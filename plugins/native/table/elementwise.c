@@ -256,6 +256,32 @@ COMPUTE(clamp_max)
                : NULL;
 }
 
+/* Bounds that are arrays, of which one may be None. */
+COMPUTE(clamp_between)
+{
+    PyObject *least = arguments[1], *greatest = arguments[2];
+    int has_both = is_given(least) && is_given(greatest);
+    PyObject *const one[] = {arguments[0], is_given(least) ? least : greatest};
+    if (!is_given(one[1])) {
+        return NULL;
+    }
+    if (integers_of(arguments[0]) != NULL) {
+        return limit_integers(arguments, least, greatest);
+    }
+    return has_both ? evaluate_into(
+                          ELEMENTWISE_clamp_between, 3, arguments, NULL, arguments[OUT])
+                    : evaluate_into(
+                          is_given(least) ? ELEMENTWISE_at_least : ELEMENTWISE_at_most, 2, one,
+                          NULL, arguments[OUT]);
+}
+
+COMPUTE(clamp_max_array)
+{
+    PyObject *const all[ARGUMENTS] = {
+        [0] = arguments[0], [2] = arguments[1], [OUT] = arguments[OUT]};
+    return clamp_between(all, 0);
+}
+
 COMPUTE(hardtanh)
 {
     return arguments[1] == Py_None || arguments[2] == Py_None || integers_of(arguments[0]) != NULL
@@ -381,6 +407,35 @@ COMPUTE(elu_backward)
         numbers, arguments[OUT]);
 }
 
+COMPUTE(logit)
+{
+    double numbers[2] = {-INFINITY, INFINITY};
+    if (is_given(arguments[1])) {
+        if (!read_number(arguments[1], numbers)) {
+            return NULL;
+        }
+        numbers[1] = 1 - numbers[0];
+    }
+    return of_first(arguments, ELEMENTWISE_logit, numbers);
+}
+
+/* The first derivative of digamma alone. */
+COMPUTE(polygamma)
+{
+    npy_intp n;
+    return arguments[1] != NULL && read_int(arguments[0], &n) && n == 1
+               ? evaluate_into(ELEMENTWISE_trigamma, 1, arguments + 1, NULL, arguments[OUT])
+               : NULL;
+}
+
+/* Degrees and radians: times a number, which the sign of no zero hides. */
+COMPUTE_OF(scaled, is_degrees)
+{
+    double turn = 3.14159265358979323846, numbers[2] = {-0.0, -turn / 180};
+    numbers[1] = is_degrees ? -180 / turn : numbers[1];
+    return of_first(arguments, ELEMENTWISE_subtract_from, numbers);
+}
+
 #define VARIANT(operator, compute, variant, ...)                                                  \
     {operator, "table/elementwise.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant, 1}
 #define ROW(operator, compute, ...) VARIANT(operator, compute, 0, __VA_ARGS__)
@@ -391,8 +446,12 @@ COMPUTE(elu_backward)
 const kernel_row elementwise_rows[] = {
     ROW("celu", celu, "self", "alpha"),
     ROW("clamp", clamp, "self", "min", "max"),
+    ROW("clamp.Tensor", clamp_between, "self", "min", "max"),
     ROW("clamp_max", clamp_max, "self", "max"),
+    ROW("clamp_max.Tensor", clamp_max_array, "self", "max"),
     ROW("clamp_min", clamp, "self", "min"),
+    ROW("clamp_min.Tensor", clamp_between, "self", "min"),
+    VARIANT("deg2rad", scaled, 0, "self"),
     ROW("elu", elu, "self", "alpha", "scale", "input_scale"),
     ROW("elu_backward", elu_backward, "grad_output", "alpha", "scale", "input_scale", "is_result",
         "self_or_result"),
@@ -417,9 +476,12 @@ const kernel_row elementwise_rows[] = {
     ONE(lgamma),
     ONE(log1p),
     TWO(log_sigmoid_backward, GRADIENT, "buffer"),
+    ROW("logit", logit, "self", "eps"),
     ONE(mish),
     TWO(mish_backward, GRADIENT),
     ONE(angle),
+    ROW("polygamma", polygamma, "n", "self"),
+    VARIANT("rad2deg", scaled, 1, "self"),
     ONE(reciprocal),
     ONE(relu),
     ONE(round),
@@ -430,6 +492,8 @@ const kernel_row elementwise_rows[] = {
     ONE(sign),
     ONE(silu),
     ONE(sin),
+    ONE(sinc),
+    VARIANT("special_spherical_bessel_j0", of_one, ELEMENTWISE_spherical_bessel_j0, "self"),
     ONE(sqrt),
     TWO(silu_backward, GRADIENT),
     NUMBERS(softplus, "self", "beta", "threshold"),

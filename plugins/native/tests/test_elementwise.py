@@ -21,6 +21,7 @@ OF_ONE: dict[str, tuple[tuple[Any, ...], ...]] = {
     "clamp": ((-1, 1), (None, 0.5), (0, None), (1, -1), (-0.0, 0.0)),
     "clamp_max": ((0,), (1.5,)),
     "clamp_min": ((0,), (-1.5,)),
+    "deg2rad": ((),),
     "elu": ((), (0.5,), (1.7, 1.05), (1, 1, 0.5), (-2.0, 0.5, 3)),
     "erf": ((),),
     "erfc": ((),),
@@ -33,21 +34,28 @@ OF_ONE: dict[str, tuple[tuple[Any, ...], ...]] = {
     "hardtanh": ((), (-2, 0.5), (0, 6)),
     "leaky_relu": ((), (1,), (0,), (-2.0,), (3.0,)),
     "log1p": ((),),
+    "logit": ((), (0.1,), (0.6,)),
     "mish": ((),),
     "nan_to_num": ((), (1.5,), (None, 2, -3), (0, None, 7.0)),
+    "rad2deg": ((),),
     "relu": ((),),
     "round": ((),),
     "rsqrt": ((),),
     "sigmoid": ((),),
     "sign": ((),),
     "silu": ((),),
+    "sinc": ((),),
     "softplus": ((), (2,), (1, 3.0), (0.5, -1)),
     "softshrink": ((), (0,), (2.0,)),
+    "special_spherical_bessel_j0": ((),),
     "threshold": ((0, 0), (0.5, 20), (-1.0, -7)),
 }
 """Operators of one array, with the other arguments that are tried."""
 OF_TWO: dict[str, tuple[tuple[Any, ...], ...]] = {
     "_prelu_kernel": ((),),
+    "clamp.Tensor": ((),),
+    "clamp_max.Tensor": ((),),
+    "clamp_min.Tensor": ((),),
     "copysign.Tensor": ((),),
     "gelu_backward": ((),),
     "hardshrink_backward": ((0.5,), (0,)),
@@ -65,12 +73,15 @@ OF_TWO: dict[str, tuple[tuple[Any, ...], ...]] = {
     "silu_backward": ((),),
     "softplus_backward": ((1, 20), (2, 20), (1, 3.0)),
     "softshrink_backward": ((0.5,), (2,)),
+    "special_xlog1py": ((),),
     "tanh_backward": ((),),
     "threshold_backward": ((0,), (0.5,), (-1.0,)),
+    "xlogy.Tensor": ((),),
 }
 EXACT = {
     *("clamp", "clamp_max", "clamp_min", "hardshrink", "hardtanh", "relu", "sign", "threshold"),
     *("_prelu_kernel", "copysign.Tensor", "frac", "heaviside", "nan_to_num", "nextafter", "round"),
+    *("clamp.Tensor", "clamp_max.Tensor", "clamp_min.Tensor"),
     *("hardshrink_backward", "hardtanh_backward", "softshrink_backward", "threshold_backward"),
 }
 """What only chooses."""
@@ -125,6 +136,24 @@ def test_functions_of_a_gradient_and_an_array(name, dtype, special):
             grad = layouts[at - seed % 2](numbers(shape, dtype, seed + 50, False))
             for more in OF_TWO[name]:
                 compare(name, dtype, special, grad, x, *more)
+
+
+@pytest.mark.parametrize("special", (False, True))
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_first_derivative_of_digamma(dtype, special):
+    for seed, shape in enumerate(SHAPES):
+        for layout in LAYOUTS.values():
+            x = layout(numbers(shape, dtype, seed, special))
+            found = kernel("polygamma")(1, x)
+            with np.errstate(all="ignore"):
+                expected = np.asarray(kernel("polygamma").__wrapped__(1, x))
+                # The sine near a pole has the digits of the distance to it.
+                scale = np.minimum(np.abs(expected) ** 1.5 * 4, 1e30)
+            close(found, expected, 8 * UNITS[dtype], np.where(np.isfinite(scale), scale, 1))
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(
+            kernel("polygamma")(2, x), kernel("polygamma").__wrapped__(2, x)
+        )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -61,6 +61,20 @@ def test_numbers_like_an_array_are_those_of_the_reference(name, layout):
                 assert found == outcome(compiled.__wrapped__, x, *args), (dtype, shape, args)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ("f4", "f8", "f2"))
+def test_choices_by_chances_are_those_of_the_reference(dtype, layout):
+    compiled = kernel("bernoulli")
+    for shape in ((), (5,), (4, 60), (3, 0)):
+        chances = np.random.default_rng(1).random(shape)
+        for invalid in (None, -0.5, 1.5, np.nan):
+            if invalid is not None and chances.size:
+                chances.flat[-1] = invalid
+            x = LAYOUTS[layout](chances.astype("f4").astype(dtype))
+            with np.errstate(all="ignore"):
+                assert outcome(compiled, x) == outcome(compiled.__wrapped__, x), (shape, invalid)
+
+
 @pytest.mark.parametrize("name", OF_SIZE)
 def test_numbers_of_a_size_are_those_of_the_reference(name):
     compiled = kernel(name)

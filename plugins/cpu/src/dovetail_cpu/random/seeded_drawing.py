@@ -77,7 +77,8 @@ class SeededDrawing(Drawing):
             return numbers_for(like, drawn.chosen, source, p)
         if p.dtype == _DOUBLE:
             return numbers_for(like, drawn.doubles, source) < p
-        return numbers_for(like, drawn.uniform, source, _SINGLE) < p.astype(_SINGLE, copy=False)
+        chances = self.precision.converted(p, _SINGLE)
+        return numbers_for(like, drawn.uniform, source, _SINGLE) < chances
 
     def _wide_uniform(self, x: np.ndarray, generator: object) -> Any:
         source = self.twister(generator)

@@ -11,6 +11,9 @@ from ....kernel_support.family import Family, helper, lays_out, operator, widene
 from ....kernel_support.table import KernelTable
 from ....typing import Array, Scalar
 
+_ROOTS = (0.5, 3, -1, -2, -0.5)
+"""Exponents of powers that are roots, products and reciprocals."""
+
 
 class Arithmetic(Family):
     """Sums, products, quotients and powers of arrays and numbers."""
@@ -246,17 +249,20 @@ class Arithmetic(Family):
                     "floating-point dtype."
                 )
             return xp.power(x, number).astype(x.dtype, copy=False)
-        if exponent == 0.5:
-            return xp.sqrt(x)
+        if exponent not in _ROOTS:
+            return xp.power(x, number)
+        return self.in_order(self._root_or_product(x, exponent), x)
+
+    @widened
+    def _root_or_product(self, x: Array, exponent: float) -> Any:
+        xp = self.xp
         if exponent == 3:
             return xp.multiply(xp.multiply(x, x), x)
-        if exponent == -1:
-            return xp.reciprocal(x)
-        if exponent == -2:
-            return xp.reciprocal(xp.multiply(x, x))
-        if exponent == -0.5:
-            return xp.reciprocal(xp.sqrt(x))
-        return xp.power(x, number)
+        if abs(exponent) == 0.5:
+            x = xp.sqrt(x)
+        elif exponent == -2:
+            x = xp.multiply(x, x)
+        return xp.reciprocal(x) if exponent < 0 else x
 
     def _power_of_arrays(self, x: Any, exponent: Any) -> Any:
         """Return ``x ** exponent`` for two arrays of one dtype."""

@@ -177,14 +177,14 @@ class Random(Drawing):
         """Return 1 with the probabilities `x`, else 0."""
         self.check_float("bernoulli_tensor_p_", x)
         x = self.checked(x, self.xp.logical_and(x >= 0, x <= 1), no_chance)
-        return self._chosen(x.shape, x, generator).astype(x.dtype)
+        return self.precision.converted(self._chosen(x.shape, x, generator), x.dtype)
 
     @operator("bernoulli_.float")
     def bernoulli_(self, x: Array, p: float = 0.5, *, generator: object = None) -> Any:
         """Return 1 with probability `p`, else 0, like `x`: the values of bernoulli_."""
         if not 0 <= p <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-        return self._chosen(x, p, generator).astype(x.dtype)
+        return self.precision.converted(self._chosen(x, p, generator), x.dtype)
 
     @operator("native_dropout")
     def native_dropout(self, input: Array, p: float, train: bool | None) -> tuple[Any, Any]:

@@ -18,8 +18,6 @@ _NORMAL = 2.0**-1022
 """The least number in double precision that has all digits."""
 _LAST_FACTORIAL = 170
 """The greatest number whose factorial is finite."""
-_ROOM = 1 << 13
-"""Numbers whose trigamma is computed at a time, which the cache holds."""
 _SHIFTS = 8
 """Terms of trigamma before its asymptotic series, the rest of which is below 1e-17 from 8 on."""
 _BERNOULLI = (
@@ -122,11 +120,6 @@ class Special(Family):
         For negative numbers it is ``(pi / sin(pi * x)) ** 2 - trigamma(1 - x)``.
         """
         xp, like = self.xp, self.numbers.like
-        if x.size > _ROOM and not self.lazy:
-            line = xp.reshape(x, (-1,))
-            rooms = [line[start : start + _ROOM] for start in range(0, x.size, _ROOM)]
-            made = xp.concatenate([self._trigamma(room) for room in rooms], axis=0)
-            return self.in_order(xp.reshape(made, x.shape), x)
         wide = x.astype(xp.float64, copy=False)
         one, pi = like(wide, 1), like(wide, math.pi)
         negative = wide < like(wide, 0)
@@ -140,10 +133,8 @@ class Special(Family):
         for number in _BERNOULLI[1:]:
             series = series * square + like(wide, number)
         found = found + (inverse * (series * square + one) + square * like(wide, 0.5))
-        if self.lazy or xp.any(negative):
-            sine = xp.sin((wide - xp.rint(wide)) * pi)
-            pole = pi / xp.where(negative, sine, one)
-            found = xp.where(negative, pole * pole - found, found)
+        pole = pi / xp.where(negative, xp.sin((wide - xp.rint(wide)) * pi), one)
+        found = xp.where(negative, pole * pole - found, found)
         return found.astype(x.dtype, copy=False)
 
     @operator("mvlgamma")
