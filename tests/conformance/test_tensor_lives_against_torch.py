@@ -146,6 +146,16 @@ def apart(x: Any, y: Any) -> bool:
     return bool(x.untyped_storage().data_ptr() != y.untyped_storage().data_ptr())
 
 
+def is_compared(x: Any) -> bool:
+    """Return whether a tensor may be used again: not a view without a node of a base that requires
+    grad, nor one that a write spoilt (rows of ``docs/differences.md``).
+    """
+    try:
+        return x._base is None or not (x._base.requires_grad and x.is_leaf)
+    except RuntimeError:
+        return False
+
+
 class Side:
     """The tensors of one library, and what was noted by hooks and modes."""
 
@@ -237,11 +247,9 @@ class Lives(RuleBasedStateMachine):
     def keep(self, results: list[Any]) -> None:
         if not results or any(each is None for each in results):
             return
-        # PyTorch drops the gradient of a view that has no node, and requires grad by its base's.
-        if not any(each._is_view() and each.requires_grad and each.is_leaf for each in results):
-            for side, result in zip(self.sides, results, strict=True):
-                side.born.append((result, side.version(result)))
-                side.tensors = [*side.tensors, result][-MOST:]
+        for side, result in zip(self.sides, results, strict=True):
+            side.born.append((result, side.version(result)))
+            side.tensors = [*side.tensors, result][-MOST:]
 
     @initialize(requires_grad=st.booleans())
     def begin(self, requires_grad: bool) -> None:
@@ -288,6 +296,8 @@ class Lives(RuleBasedStateMachine):
                 (x.is_inference() and not inside)
                 or (inside and name == "requires_grad_")
                 or (parted and name == "data of another")
+                # PyTorch's tensor still says that it retains its gradient.
+                or (name == "detach_" and x.retains_grad)
                 or reshaped
             ):
                 WRITES[name](x, y if apart(x, y) else y.clone(), number)
@@ -359,6 +369,7 @@ class Lives(RuleBasedStateMachine):
                 stack.enter_context(side.lib._C.DisableTorchFunction())
                 stack.enter_context(side.lib.utils._python_dispatch._disable_current_modes())
                 found.append([side.facts(each) for each in side.tensors])
+                side.tensors = [each for each in side.tensors if is_compared(each)]
         for ours, theirs in zip(*found, strict=True):
             assert ours == theirs, f"{ours}\n{theirs}"
 
@@ -367,6 +378,38 @@ class Lives(RuleBasedStateMachine):
             while side.stack:
                 side.stack.pop().__exit__(None, None, None)
         self.stack.close()
+
+
+@pytest.mark.parametrize("lib", LIBRARIES)
+def test_a_view_without_a_node_gets_the_gradient_that_pytorch_drops(lib: Any) -> None:
+    base = lib.ones(2, 2)
+    view = base.view(-1)
+    base.requires_grad_()
+    (view * 3).sum().backward()
+    assert view.requires_grad and view.is_leaf and base.grad is None
+    assert view.grad is None if lib is torch else view.grad.tolist() == [3, 3, 3, 3]
+
+
+@pytest.mark.parametrize("lib", LIBRARIES)
+def test_a_view_that_a_write_spoilt_has_no_gradient_to_ask_for(lib: Any) -> None:
+    base = lib.ones(2, 2)
+    with lib.inference_mode():
+        view = base.narrow(1, 0, 1)
+    base.mul_(2)
+    base.requires_grad_()
+    for call in (view.retain_grad, view.requires_grad_, lambda: view.grad):
+        if lib is torch:
+            call()
+        else:
+            with pytest.raises(RuntimeError, match="created in inference mode"):
+                call()
+
+
+@pytest.mark.parametrize("lib", LIBRARIES)
+def test_a_detached_tensor_says_whether_it_retains_its_gradient(lib: Any) -> None:
+    x = lib.ones(2, requires_grad=True) * 2
+    x.retain_grad()
+    assert x.detach_().retains_grad is (lib is torch)
 
 
 def test_tensors_live_as_in_pytorch() -> None:
@@ -380,5 +423,7 @@ def test_tensors_live_as_in_pytorch() -> None:
         database=None,
         print_blob=False,
     )
-    run(Lives, settings=options)
-    print(f"DOVETAIL_HUNT={PROGRAMS}: {Lives.steps} steps")
+    try:
+        run(Lives, settings=options)
+    finally:
+        print(f"DOVETAIL_HUNT={PROGRAMS}: {Lives.steps} steps")

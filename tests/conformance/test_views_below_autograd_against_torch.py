@@ -5,6 +5,7 @@ indexing are those of PyTorch.
 from __future__ import annotations
 
 import importlib
+from itertools import count
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import torch
 import dovetail
 import dovetail.library
 
+NUMBERS = count()
 INDICES = ("[:1]", "[1:]", "[:]", "[::2]", "[:-1]", "[1]", "[:, 1:]", "[..., 1]", "[None]")
 
 
@@ -155,3 +157,32 @@ def _seen_of_writes_to_views(lib: Any) -> list[list[str]]:
 
 def test_a_mode_sees_no_operator_that_only_makes_the_node_of_a_view_anew() -> None:
     assert _seen_of_writes_to_views(dovetail) == _seen_of_writes_to_views(torch)
+
+
+def below_a_fallthrough(lib: Any, key: str, requires_grad: bool) -> list[Any]:
+    modes = importlib.import_module(f"{lib.__name__}.utils._python_dispatch")
+
+    class Mode(modes.TorchDispatchMode):  # type: ignore[misc, name-defined]
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            return func(*args, **(kwargs or {}))
+
+    library = lib.library.Library(f"fallsthrough{next(NUMBERS)}", "DEF")
+    try:
+        library.define("f(Tensor(a) x) -> Tensor(a)")
+        library.impl("f", lib.library.fallthrough_kernel, key)
+        library.impl("f", lambda x: x[:1], "BackendSelect")
+        base = lib.ones(2, requires_grad=requires_grad)
+        with Mode():
+            view = getattr(lib.ops, library.ns).f(base)
+        return [view._is_view(), view.requires_grad, view.grad_fn]
+    finally:
+        library._destroy()
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("key", ["Autograd", "AutogradCPU", "CompositeImplicitAutograd"])
+def test_a_mode_below_a_fallthrough_notes_no_view(key: str, requires_grad: bool) -> None:
+    found = [below_a_fallthrough(lib, key, requires_grad) for lib in (dovetail, torch)]
+    assert found[0] == found[1] == [False, False, None]

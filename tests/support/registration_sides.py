@@ -35,6 +35,9 @@ UNCOMPARED_WARNINGS = (
     "an autograd kernel was not registered",  # Dovetail raises in backward instead
 )
 
+REFRESHED = ("CompositeExplicitAutograd", "Autograd", "CompositeImplicitAutogradNestedTensor")
+"""Keys whose registration lets PyTorch compute the entries that it had left as they were."""
+
 Observation = tuple[str, ...]
 
 
@@ -402,7 +405,7 @@ class Side:
         names = [f"{self.ns}::{name}" for name in ("f", "g", "f.other", "g.other")]
         stale = [n for n in names if self.C._dispatch_has_kernel(n) and self._is_stale(n)]
         for name in stale:
-            for key in ("CompositeExplicitAutograd", "Autograd"):
+            for key in REFRESHED:
                 # Not by `Library`: in modes, PyTorch goes on running what that has taken back.
                 refresh = self.C._dispatch_library("FRAGMENT", self.ns, "", __file__)
                 with warnings.catch_warnings():

@@ -9,7 +9,7 @@ from dovetail_kernel import DispatchKey, DispatchKeySet
 from ..table.computed_table import backends_of_autograd_other, compute
 from ..table.kernels import Kernel
 from ..table.operator import Operator
-from ..table.updates.pending import check_pending
+from ..table.updates.pending import pending_in
 
 
 def missing_kernel_error(
@@ -52,8 +52,7 @@ def missing_kernel_error(
 
 def _waiting(op: Operator) -> str:
     """Return a paragraph on the kernels of the namespace that no call can reach."""
-    namespace = op.name.partition("::")[0]
-    found = [str(each) for each in check_pending() if each.operator.startswith(f"{namespace}::")]
+    found = [str(each) for each in pending_in("".join(op.name.partition("::")[:2]))]
     if not found:
         return ""
     return "\n\nKernels that no call can reach; is a name misspelt?\n" + "\n".join(found)

@@ -19,7 +19,7 @@ from dovetail_kernel import (
     backends_of_signature,
     full_after,
 )
-from dovetail_kernel.keys import PYTHON_DISPATCH, PYTHON_KEYS
+from dovetail_kernel.keys import AUTOGRAD_KEYS, PYTHON_DISPATCH, PYTHON_KEYS
 from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, WRAPPED_BIT
 
 from ...record import Record
@@ -163,9 +163,12 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
             return custom_plan(op, kernel, _passed(composition, kernel))
         case "boxed":
             plan = boxed_plan(op, kernel, _passed(composition, kernel))
-            # What a mode returns is a view where Autograd, which is left out, would say so; what
-            # stands in the place of Autograd returns what it returns.
+            # What a mode returns is a view where Autograd, which is left out, would say so: not if
+            # it falls through. What stands in the place of Autograd returns what it returns.
             if composition.views and chosen in after_ADInplaceOrView_keyset:
+                keys = argument_keys(composition.key) & AUTOGRAD_KEYS
+                if without_fallthrough(op, keys, registry.fallbacks) != keys:
+                    return plan
                 return AUTOGRAD_LAYERS.plug.note_views(composition, plan)
             return plan
         case "wrapped":

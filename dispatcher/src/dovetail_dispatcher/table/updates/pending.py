@@ -79,15 +79,23 @@ def check_pending() -> list[PendingKernel]:
     An empty list means that all registered kernels can be called. Kernels under a misspelt operator
     name are listed here.
     """
+    return pending_in("")
+
+
+def pending_in(prefix: str) -> list[PendingKernel]:
+    """Return what `check_pending` does, of the operators whose names begin with `prefix`."""
     with registry.lock:
         dangling = [
             PendingKernel(op.qualified_name, kernel.key.name, None, kernel.origin)
-            for op in registry.all_operators()
+            for name, overloads in list(registry.operators.items())
+            if name.startswith(prefix)
+            for op in list(overloads.values())
             if not op.is_defined
             for stack in op.kernels.values()
             for kernel in stack
         ]
-        return [*dangling, *[each.record for each in _waiting]]
+        waiting = [each.record for each in _waiting if each.record.operator.startswith(prefix)]
+        return [*dangling, *waiting]
 
 
 def register_when_there(
