@@ -349,6 +349,16 @@ OF(clamped)(REAL x, REAL least, REAL greatest)
     return low > greatest || greatest != greatest ? greatest : low;
 }
 
+/* The binary cross entropy of a probability and what is expected, with logarithms of at least -100. */
+INLINE REAL
+OF(entropy_of)(REAL x, REAL expected)
+{
+    REAL of_one = OF(log_of)(x), of_zero = OF(log1p_of)(-x);
+    of_one = of_one < -100 ? -100 : of_one; /* NaN stays */
+    of_zero = of_zero < -100 ? -100 : of_zero;
+    return (expected - 1) * of_zero - expected * of_one;
+}
+
 /* x to the power of y, for the power z of the absolute value of x. */
 INLINE REAL
 OF(power_with_sign)(REAL x, REAL y, REAL z)
@@ -373,6 +383,8 @@ COMBINATION(nextafter, 2, OF(neighbour)(x, y))
 COMBINATION(prelu, 2, x > 0 ? x : x * y)
 COMBINATION(prelu_backward, 3, y > 0 ? x : z * x)
 COMBINATION(signed_power, 3, OF(power_with_sign)(x, y, z))
+COMBINATION(binary_entropy, 2, OF(entropy_of)(x, y))
+COMBINATION(product, 2, x * y)
 COMBINATION(quotient, 2, x / y)
 COMBINATION(truncated_quotient, 2, MATH(trunc)(x / y))
 COMBINATION(xlogy, 2, y == y && x == 0 ? 0 : x * OF(log_of)(y))

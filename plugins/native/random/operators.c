@@ -238,39 +238,28 @@ COMPUTE(bernoulli_into)
     return as_type_of(draw(arguments, arguments[2], choices, args), x);
 }
 
-/* Define a function that writes 1 for the numbers that are below a chance, else 0. Return whether all
- * chances are valid; where `numbers` is NULL, nothing is written. */
+/* Write 1 for the numbers that are below a chance, else 0. */
 #define CHOOSE_BY(type)                                                                           \
-    static int choose_by_##type(PyArrayObject *chances, type *numbers)                            \
-    {                                                                                             \
-        const type *chance = PyArray_DATA(chances);                                               \
-        npy_intp size = PyArray_SIZE(chances);                                                    \
-        int is_valid = 1;                                                                         \
-        for (npy_intp i = 0; numbers == NULL && i < size; i++) {                                  \
-            is_valid &= (chance[i] >= 0) & (chance[i] <= 1);                                      \
-        }                                                                                         \
-        for (npy_intp i = 0; numbers != NULL && i < size; i++) {                                  \
-            numbers[i] = numbers[i] < chance[i];                                                  \
-        }                                                                                         \
-        return is_valid;                                                                          \
+    for (npy_intp i = 0; i < size; i++) {                                                         \
+        ((type *)numbers)[i] = ((type *)numbers)[i] < ((const type *)chances)[i];                 \
     }
-CHOOSE_BY(float)
-CHOOSE_BY(double)
 
 COMPUTE(bernoulli_of_chances)
 {
-    PyArrayObject *x = (PyArrayObject *)arguments[0];
-    int precision = precision_of(arguments[0]);
-    if (precision < 0 || !PyArray_ISCARRAY_RO(x) ||
-        !(precision ? choose_by_double(x, NULL) : choose_by_float(x, NULL))) {
+    PyObject *made = are_chances(arguments[0]) == 1
+                         ? draw_standard(arguments, arguments[1], 0, arguments[0], arguments[0])
+                         : NULL;
+    if (made == NULL) {
         return NULL;
     }
-    PyObject *made = draw_standard(arguments, arguments[1], 0, arguments[0], arguments[0]);
-    if (made != NULL && precision) {
-        choose_by_double(x, PyArray_DATA((PyArrayObject *)made));
+    npy_intp size = PyArray_SIZE((PyArrayObject *)made);
+    void *numbers = PyArray_DATA((PyArrayObject *)made);
+    const void *chances = PyArray_DATA((PyArrayObject *)arguments[0]);
+    if (precision_of(made)) {
+        CHOOSE_BY(double)
     }
-    else if (made != NULL) {
-        choose_by_float(x, PyArray_DATA((PyArrayObject *)made));
+    else {
+        CHOOSE_BY(float)
     }
     return made;
 }

@@ -321,6 +321,100 @@ COMPUTE(power)
     return result;
 }
 
+/* ---- complex numbers -------------------------------------------------------------------------- */
+
+/* Define a function of rows that writes real and imaginary parts. */
+#define JOIN_ROW(type)                                                                            \
+    static void join_row_##type(                                                                  \
+        const void *context, char *const *data, const npy_intp *steps, npy_intp length)           \
+    {                                                                                             \
+        const npy_intp item = sizeof(type);                                                       \
+        const type *xs = (const type *)data[0], *ys = (const type *)data[1];                      \
+        type *restrict both = (type *)data[2];                                                    \
+        int is_dense = steps[0] == item && steps[1] == item && steps[2] == 2 * item;              \
+        for (npy_intp i = 0; is_dense && i < length; i++) {                                       \
+            both[2 * i] = xs[i];                                                                  \
+            both[2 * i + 1] = ys[i];                                                              \
+        }                                                                                         \
+        for (npy_intp i = 0; !is_dense && i < length; i++) {                                      \
+            type *to = (type *)(data[2] + i * steps[2]);                                          \
+            type x = *(const type *)(data[0] + i * steps[0]);                                     \
+            type y = *(const type *)(data[1] + i * steps[1]);                                     \
+            to[0] = x;                                                                            \
+            to[1] = y;                                                                            \
+        }                                                                                         \
+    }
+JOIN_ROW(float)
+JOIN_ROW(double)
+
+COMPUTE(complex_of_parts)
+{
+    int precision = precision_of(arguments[0]);
+    if (precision < 0 || precision_of(arguments[1]) != precision) {
+        return NULL;
+    }
+    PyArray_Descr *dtype = PyArray_DescrFromType(precision ? NPY_CDOUBLE : NPY_CFLOAT);
+    row_call call = {
+        precision ? join_row_double : join_row_float, NULL, 2,
+        {(PyArrayObject *)arguments[0], (PyArrayObject *)arguments[1]}, NULL, dtype, 1};
+    PyObject *made = compute_rows(&call);
+    Py_XDECREF(dtype);
+    return made;
+}
+
+COMPUTE(complex_of_polar)
+{
+    if (arguments[1] == NULL || precision_of(arguments[0]) < 0) {
+        return NULL;
+    }
+    PyObject *parts[2] = {NULL, NULL}, *made = NULL;
+    for (int i = 0; i < 2; i++) {
+        PyObject *wave = evaluate_into(
+            i ? ELEMENTWISE_sin : ELEMENTWISE_cos, 1, arguments + 1, NULL, NULL);
+        PyObject *const arrays[] = {arguments[0], wave};
+        parts[i] = wave == NULL ? NULL : evaluate_into(ELEMENTWISE_product, 2, arrays, NULL, NULL);
+        Py_XDECREF(wave);
+    }
+    if (parts[0] != NULL && parts[1] != NULL) {
+        made = complex_of_parts(parts, 0);
+    }
+    Py_XDECREF(parts[0]);
+    Py_XDECREF(parts[1]);
+    return made;
+}
+
+/* ---- probabilities ---------------------------------------------------------------------------- */
+
+#define ARE_CHANCES(type)                                                                         \
+    for (npy_intp i = 0; i < size; i++) {                                                         \
+        type chance = ((const type *)PyArray_DATA(array))[i];                                     \
+        are_valid &= (chance >= 0) & (chance <= 1);                                               \
+    }
+
+int
+are_chances(PyObject *object)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    int precision = precision_of(object), are_valid = 1;
+    if (precision < 0 || !PyArray_ISCARRAY_RO(array)) {
+        return -1;
+    }
+    npy_intp size = PyArray_SIZE(array);
+    if (precision) {
+        ARE_CHANCES(double)
+    }
+    else {
+        ARE_CHANCES(float)
+    }
+    return are_valid;
+}
+
+COMPUTE(probabilities)
+{
+    int are_valid = are_chances(arguments[0]);
+    return are_valid < 0 ? NULL : PyBool_FromLong(are_valid);
+}
+
 #define VARIANT(operator, compute, variant, ...)                                                  \
     {operator, "table/arithmetic.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant, 1}
 #define ROW(operator, compute, ...) VARIANT(operator, compute, 0, __VA_ARGS__)
@@ -334,6 +428,9 @@ const kernel_row arithmetic_rows[] = {
      {"grad_output", "self", "weight"}, 1},
     VARIANT("_prelu_kernel", of_two, ELEMENTWISE_prelu, "self", "weight"),
     VARIANT("add.Tensor", scaled_sum, 1, SUM),
+    {"are_probabilities", "table/arithmetic.c", __LINE__, probabilities, {"x"}},
+    VARIANT("binary_entropy_terms", of_two, ELEMENTWISE_binary_entropy, "x", "target"),
+    {"complex", "table/arithmetic.c", __LINE__, complex_of_parts, {"real", "imag"}},
     VARIANT("addcdiv", add_scaled, ELEMENTWISE_quotient_sum, THREE),
     VARIANT("addcmul", add_scaled, ELEMENTWISE_product_sum, THREE),
     PAIR("copysign.Scalar", copysign),
@@ -354,6 +451,7 @@ const kernel_row arithmetic_rows[] = {
     {"log_sigmoid_forward", "table/arithmetic.c", __LINE__, log_sigmoid, {"self"}, 1},
     ROW("nan_to_num", replace_infinite, "self", "nan", "posinf", "neginf"),
     WIDE("nextafter", nextafter_of_wide, "self", "other"),
+    {"polar", "table/arithmetic.c", __LINE__, complex_of_polar, {"abs", "angle"}},
     ROW("pow.Tensor_Scalar", power, "self", "exponent"),
     ROW("pow.Tensor_Tensor", power_of_arrays, "self", "exponent"),
     PAIR("remainder.Scalar", remainder),

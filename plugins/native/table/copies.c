@@ -284,30 +284,39 @@ COMPUTE_OF(join, is_new)
 
 /* ---- turned around and shifted --------------------------------------------------------------- */
 
-/* Copy rows of an array whose last axis goes backwards, of elements of 4 or 8 bytes: NumPy copies
- * them one by one. */
+/* Copy rows of an array whose last axis goes backwards: NumPy copies elements one by one. */
+#define COPY_BACKWARDS(type)                                                                      \
+    for (; j < length; j++) {                                                       \
+        ((type *restrict)to)[j] = ((const type *restrict)from)[-j];                               \
+    }
 static void
 copy_backwards(char *to, PyArrayObject *turned)
 {
     int last = PyArray_NDIM(turned) - 1;
     npy_intp length = PyArray_DIM(turned, last), index[NPY_MAXDIMS] = {0};
+    npy_intp item = PyArray_ITEMSIZE(turned);
     const char *from = PyArray_BYTES(turned);
     for (int i = 0; i >= 0;) {
-        if (PyArray_ITEMSIZE(turned) == 4) {
-            uint32_t *restrict row = (uint32_t *)to;
-            const uint32_t *restrict end = (const uint32_t *)from;
-            for (npy_intp j = 0; j < length; j++) {
-                row[j] = end[-j];
+        npy_intp j = 0;
+        if (item == 1) {
+            for (; j + 8 <= length; j += 8) {
+                uint64_t word;
+                memcpy(&word, from - j - 7, sizeof word);
+                word = __builtin_bswap64(word);
+                memcpy(to + j, &word, sizeof word);
             }
+            COPY_BACKWARDS(uint8_t)
+        }
+        else if (item == 2) {
+            COPY_BACKWARDS(uint16_t)
+        }
+        else if (item == 4) {
+            COPY_BACKWARDS(uint32_t)
         }
         else {
-            uint64_t *restrict row = (uint64_t *)to;
-            const uint64_t *restrict end = (const uint64_t *)from;
-            for (npy_intp j = 0; j < length; j++) {
-                row[j] = end[-j];
-            }
+            COPY_BACKWARDS(uint64_t)
         }
-        to += length * PyArray_ITEMSIZE(turned);
+        to += length * item;
         for (i = last - 1; i >= 0; i--) { /* the next row */
             from += PyArray_STRIDE(turned, i);
             if (++index[i] < PyArray_DIM(turned, i)) {
@@ -346,7 +355,7 @@ COMPUTE(flip)
         &PyArray_Type, dtype, ndim, PyArray_DIMS(x), strides, PyArray_BYTES(x) + offset, 0, NULL);
     npy_intp item = PyArray_ITEMSIZE(x);
     PyObject *made = NULL;
-    if (turned != NULL && (item == 4 || item == 8) && strides[ndim - 1] == -item &&
+    if (turned != NULL && item <= 8 && (item & (item - 1)) == 0 && strides[ndim - 1] == -item &&
         PyArray_IS_C_CONTIGUOUS(x) && PyArray_ISALIGNED(turned) && !PyDataType_REFCHK(dtype)) {
         made = (PyObject *)new_of_dtype(dtype, ndim, PyArray_DIMS(x));
         if (made != NULL) {
@@ -408,6 +417,47 @@ COMPUTE(roll)
     char *to = PyArray_BYTES(made);
     const char *from = PyArray_BYTES(x);
     RELEASED(PyArray_SIZE(x), shift_blocks(to, from, block, moved, sizes.outer));
+    return (PyObject *)made;
+}
+
+/* ---- diagonals ------------------------------------------------------------------------------- */
+
+/* Zeros with the last axis along a diagonal of two axes behind the others. */
+COMPUTE(embed_diagonal)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    int ndim = x == NULL ? 0 : PyArray_NDIM(x), row = ndim - 1, column = ndim;
+    npy_intp offset = 0, shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    if (ndim == 0 || ndim == NPY_MAXDIMS || PyDataType_REFCHK(PyArray_DESCR(x)) ||
+        (arguments[1] != NULL && !read_int(arguments[1], &offset)) ||
+        Py_ABS(offset) > PY_SSIZE_T_MAX - PyArray_DIM(x, row) ||
+        !read_optional_axis(arguments[2], ndim + 1, &row) ||
+        !read_optional_axis(arguments[3], ndim + 1, &column) || row != ndim - 1 || column != ndim) {
+        return NULL;
+    }
+    memcpy(shape, PyArray_DIMS(x), sizeof *shape * (size_t)ndim);
+    shape[row] += Py_ABS(offset);
+    shape[column] = shape[row];
+    PyArray_Descr *dtype = PyArray_DESCR(x);
+    if (!is_addressable(ndim + 1, shape, PyArray_ITEMSIZE(x))) {
+        return NULL;
+    }
+    Py_INCREF(dtype);
+    PyArrayObject *made = (PyArrayObject *)PyArray_Zeros(ndim + 1, shape, dtype, 0);
+    if (made == NULL) {
+        return NULL;
+    }
+    memcpy(strides, PyArray_STRIDES(made), sizeof *strides * (size_t)ndim);
+    char *first = PyArray_BYTES(made) +
+                  (offset > 0 ? offset * PyArray_ITEMSIZE(x) : -offset * strides[row]);
+    strides[row] += PyArray_ITEMSIZE(x);
+    Py_INCREF(dtype);
+    PyArrayObject *diagonal = (PyArrayObject *)PyArray_NewFromDescr(
+        &PyArray_Type, dtype, ndim, PyArray_DIMS(x), strides, first, NPY_ARRAY_WRITEABLE, NULL);
+    if (diagonal == NULL || PyArray_CopyInto(diagonal, x) < 0) {
+        Py_CLEAR(made);
+    }
+    Py_XDECREF(diagonal);
     return (PyObject *)made;
 }
 
@@ -578,6 +628,7 @@ const kernel_row copy_rows[] = {
     ROW("constant_pad_nd", pad, 0, "self", "pad", "value"),
     ROW("cat", join, 0, "tensors", "dim"),
     ROW("stack", join, 1, "tensors", "dim"),
+    ROW("diag_embed", embed_diagonal, 0, "self", "offset", "dim1", "dim2"),
     ROW("flip", flip, 0, "self", "dims"),
     ROW("roll", roll, 0, "self", "shifts", "dims"),
     ROW("where.self", where, 0, "condition", "self", "other"),

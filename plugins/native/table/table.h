@@ -157,6 +157,10 @@ int precision_of(PyObject *object);
 int half_of(PyArrayObject *array);
 int half_of_dtype(PyArray_Descr *dtype);
 
+/* arithmetic.c: whether all elements of an array are from 0 to 1; -1 for one that is not in C order,
+ * or of another dtype than single and double precision. */
+int are_chances(PyObject *object);
+
 /* An array of NumPy's own class; NULL for any other object. */
 PyArrayObject *plain_array(PyObject *object);
 

@@ -23,7 +23,20 @@ pytestmark = [
     pytest.mark.cpu_only(reason="the kernels are those of the cpu"),
 ]
 
-SHAPES = ((), (1,), (5,), (0,), (2, 3), (1, 4), (4, 1), (3, 1, 2), (0, 3), (2, 3, 4), (2, 5, 5))
+SHAPES = (
+    (),
+    (1,),
+    (5,),
+    (0,),
+    (2, 3),
+    (1, 4),
+    (4, 1),
+    (3, 1, 2),
+    (0, 3),
+    (2, 3, 4),
+    (2, 5, 5),
+    (2, 19),
+)
 DTYPES = ("f4", "f8", "i8", "u1", "?", "c8", "f2")
 TRIALS = 12
 
@@ -75,6 +88,12 @@ ARGUMENTS: dict[str, Callable[[Any, random.Random], list[Any]]] = {
     "constant_pad_nd": lambda x, d: [x, *padding(x, d)],
     "cat": joined,
     "stack": joined,
+    "diag_embed": lambda x, d: [
+        x,
+        *d.choice(
+            ([], [d.randrange(-4, 5)], [0, 0, 1], [1, -2, -1], [-1, -1, -2], [0, 1, 1], [2**62])
+        ),
+    ],
     "flip": lambda x, d: [x, dims(x, d)],
     "roll": lambda x, d: [x, *rolled(x, d)],
     "where.self": lambda x, d: [

@@ -378,6 +378,49 @@ def same_rest(found: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_the_binary_entropy_of_every_element(dtype, layout):
+    from dovetail_aten.families.losses.kernels.losses import Losses
+    from dovetail_kernel import backend
+
+    skip_uncompiled()
+    family = Losses(np, backend("cpu").arrays)
+    assert family._entropies != family._binary_entropies
+    edges = np.array([0, 1, 1e-40, 1e-300, 1 - 1e-7, np.nextafter(1, 0), np.nan, -1, 2, 0.5])
+    for seed, shape in enumerate(SHAPES):
+        drawn = np.random.default_rng(seed).random((2, *shape))
+        drawn.reshape(-1)[: 2 * edges.size] = np.tile(edges, 2)[: drawn.size]
+        x, target = [LAYOUTS[layout](each.astype(dtype)) for each in drawn]
+        with np.errstate(all="ignore"):
+            found, expected = [
+                np.asarray(compute(x, target))
+                for compute in (family._entropies, family._binary_entropies)
+            ]
+            close(found, expected, 8 * UNITS[dtype])
+        valid = bool(((x >= 0) & (x <= 1)).all())
+        if x.size:
+            assert family._are_probabilities(x) == valid
+            assert family._are_probabilities(np.clip(np.nan_to_num(x), 0, 1))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ("complex", "polar"))
+def test_complex_numbers_of_two_arrays(name, dtype, layout):
+    compiled = kernel(name)
+    for seed, shape in enumerate(SHAPES):
+        x, y = [LAYOUTS[layout](numbers(shape, dtype, seed + i, True)) for i in (0, 50)]
+        y = np.where(np.abs(y) < 1e10, y, y.dtype.type(3)) if name == "polar" else y
+        for other in (y, y[..., :1]) if y.ndim and y.size else (y,):
+            with np.errstate(all="ignore"):
+                found, expected = compiled(x, other), np.asarray(compiled.__wrapped__(x, other))
+            assert found.dtype == expected.dtype == np.dtype(f"c{2 * x.itemsize}")
+            size = np.where(np.isfinite(x), np.abs(x), 1)
+            for part in ("real", "imag"):
+                close(getattr(found, part), getattr(expected, part), 8 * UNITS[dtype], size)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_hubers_loss_of_every_element(dtype, layout):
     from dovetail_aten.families.losses.kernels.losses import Losses
     from dovetail_kernel import backend

@@ -42,6 +42,8 @@ class Losses(Family):
         self._limited = capabilities.compiled("clamp", self._between)
         self._softplus = capabilities.compiled("softplus", self._soft_positive)
         self._squares = capabilities.compiled("squared_differences", self._squared_differences)
+        self._entropies = capabilities.compiled("binary_entropy_terms", self._binary_entropies)
+        self._are_probabilities = capabilities.compiled("are_probabilities", self._are_from_0_to_1)
         self._sum = capabilities.compiled("sum", _sum)
 
     def _reduced(self, loss: Array, reduction: int, *operands: Array | None) -> Any:
@@ -239,13 +241,13 @@ class Losses(Family):
         return tuple(
             [
                 each
-                if not self.lazy and each.size and self._is_probability(each)
+                if not self.lazy and each.size and self._are_probabilities(each)
                 else self.checked(each, (each >= 0) & (each <= 1), partial(_no_probability, name))
                 for name, each in (("input", x), ("target", target))
             ]
         )
 
-    def _is_probability(self, x: Array) -> bool:
+    def _are_from_0_to_1(self, x: Array) -> bool:
         """Return whether all of at least one element are from 0 to 1."""
         return bool(self.xp.amin(x) >= 0) and bool(self.xp.amax(x) <= 1)
 
@@ -262,16 +264,19 @@ class Losses(Family):
     @widened
     def _entropy(self, x: Array, target: Any, weight: Any, reduction: int) -> Any:
         """Return the binary cross entropy of probabilities."""
+        loss = self._entropies(x, target)
+        if weight is not None:
+            loss = self.xp.multiply(loss, weight).astype(x.dtype, copy=False)
+        return self._reduced(loss, reduction, x, target, weight)
+
+    def _binary_entropies(self, x: Array, target: Array) -> Any:
         xp, like = self.xp, self.numbers.like
         least = like(x, -100)
         of_one = xp.maximum(xp.log(x), least)
         of_zero = xp.maximum(xp.log1p(xp.negative(x)), least)
-        loss = xp.subtract(
+        return xp.subtract(
             xp.multiply(xp.subtract(target, like(x, 1)), of_zero), xp.multiply(target, of_one)
         )
-        if weight is not None:
-            loss = xp.multiply(loss, weight).astype(x.dtype, copy=False)
-        return self._reduced(loss, reduction, x, target, weight)
 
     @operator("binary_cross_entropy_with_logits")
     def binary_cross_entropy_with_logits(
