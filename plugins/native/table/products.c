@@ -17,8 +17,11 @@ int
 find_ufunc_loop(const char *name, PyUFuncObject **kept, int type, ufunc_loop *loop)
 {
     if (*kept == NULL) {
-        PyObject *numpy = PyImport_ImportModule("numpy");
-        PyObject *found = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, name);
+        const char *end = strrchr(name, '.');
+        PyObject *numpy =
+            PyImport_ImportModule(end == NULL ? "numpy" : "numpy.linalg._umath_linalg");
+        PyObject *found =
+            numpy == NULL ? NULL : PyObject_GetAttrString(numpy, end == NULL ? name : end + 1);
         Py_XDECREF(numpy);
         if (found == NULL || !PyObject_TypeCheck(found, &PyUFunc_Type)) {
             Py_XDECREF(found);

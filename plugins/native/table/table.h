@@ -88,7 +88,7 @@ typedef struct {
 /* The families of rows, each of which ends with a row without operator. */
 #define ROW_FAMILIES(X) \
     X(arithmetic) X(attention) X(border) X(conversion) X(copy) X(creation) X(drawing) \
-    X(elementwise) X(extremum) X(grid_sampling) X(indexing) X(likelihood) X(normalization) X(optimizer) \
+    X(elementwise) X(extremum) X(factorization) X(grid_sampling) X(indexing) X(likelihood) X(normalization) X(optimizer) \
     X(ordering) X(pooling) X(product) X(progression) X(random) X(recurrence) X(reduction) \
     X(rejection) X(resampling) X(scan) X(scattering) X(searching) X(softmax) X(view) \
     X(window)
@@ -110,7 +110,8 @@ typedef struct {
     npy_intp matrix, row, column;
 } matrices;
 
-/* The inner loop of a ufunc of NumPy for inputs of one type; `kept` keeps the ufunc.
+/* The inner loop of a ufunc of NumPy for inputs of one type; `kept` keeps the ufunc, which is one of
+ * "linalg._umath_linalg" where the name says so.
  * Return whether there is one; 0 may have an exception. The second is that of numpy.matmul. */
 typedef struct {
     PyUFuncGenericFunction function;
