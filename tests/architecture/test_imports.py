@@ -86,9 +86,7 @@ DISTRIBUTION_OF = {"yaml": "pyyaml", "cupyx": "cupy", "cupy_backends": "cupy"}
 # package.
 PUBLIC_MODULES = {
     "dovetail_aten.autocast",
-    "dovetail_aten.backend",
     "dovetail_aten.backends",
-    "dovetail_aten.calling",
     "dovetail_aten.codegen",
     "dovetail_aten.fft",
     "dovetail_aten.nn",
@@ -97,7 +95,6 @@ PUBLIC_MODULES = {
     "dovetail_aten.linalg",
     "dovetail_aten.sockets",
     "dovetail_aten.special",
-    "dovetail_aten.tensor",
     "dovetail_cpu.memory",
     "dovetail_dispatcher.sockets",
     "dovetail_autograd.forward_ad",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dovetail_aten import Generator, Tensor
-from dovetail_aten.backend import default_generator
+from dovetail_aten import Generator, Tensor, default_generator
 from dovetail_kernel import DeviceLike, backend
 
 from .devices import current_device, device_count

@@ -13,7 +13,6 @@ from typing import Any, Final, TypeAlias
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_aten.tensor import check_write
 from dovetail_autograd import is_grad_enabled
 from dovetail_kernel import dtype as DType
 
@@ -99,7 +98,7 @@ def _returning(function: Callable[..., Sequence[object]], writes: bool) -> Calla
             rehearsed = [_rehearsed(each) for each in (self, *args)]
             function(*rehearsed, **{name: _rehearsed(each) for name, each in kwargs.items()})
             for each in self:
-                check_write(each, function.__name__)
+                aten.check_write(each, function.__name__)
         results = function(self, *args, **kwargs)
         return self if writes else tuple(results)
 

@@ -1,4 +1,3 @@
-from . import matmul_precision as matmul_precision
 from .devices import ready_backend as ready_backend
 from .error_state import find_error_state as find_error_state
 from .generator import default_generator as default_generator

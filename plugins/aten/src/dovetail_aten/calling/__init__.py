@@ -3,7 +3,3 @@ with names.
 
 Stands below the generated functions; may import the packages below alone.
 """
-
-from dovetail_kernel import attach_stub
-
-__getattr__ = attach_stub(__name__)

@@ -2,7 +2,3 @@
 
 May import the generated functions, `calling`, `meta` and what lies below.
 """
-
-from dovetail_kernel import attach_stub
-
-__getattr__ = attach_stub(__name__)
