@@ -8,8 +8,7 @@ from dovetail_kernel import collection_paused as _collection_paused
 from dovetail_kernel import forward_old_places as _forward_old_places
 
 with _collection_paused():
-    import dovetail_aten as _aten
-from dovetail_aten import *  # noqa: F403 - its public names: the operators, Tensor and what makes tensors
+    from dovetail_aten import *  # noqa: F403 - the operators, Tensor and what makes tensors
 from dovetail_aten.sockets import ARRAY_NAMESPACE as _ARRAY_NAMESPACE
 from dovetail_aten.sockets import SPARSE as _SPARSE
 from dovetail_dispatcher.sockets import CHECKS as _CHECK_LOADERS
@@ -33,7 +32,7 @@ _of_stub = _attach_stub(__name__)
 
 def __getattr__(name: str) -> _typing.Any:
     if name == "default_generator":  # needs the CPU backend
-        return _aten.default_generator()
+        return _import_module("dovetail_aten.front_end").default_generator()
     if name == "torch":  # `torch.torch` is what it is in PyTorch: the package itself
         return _sys.modules[__name__]
     if name.startswith("_foreach_"):

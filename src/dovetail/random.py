@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dovetail_aten import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-from dovetail_aten import default_generator as _generator_of
+from dovetail_aten.front_end import default_generator as _generator_of
 from dovetail_kernel import Device, backend
 
 from .names.missing import names_of as _names_of

@@ -4,7 +4,7 @@
 
 from typing import Any as _Any
 
-from dovetail_aten import return_types as _types
+from dovetail_aten.front_end import return_types as _types
 
 
 def __getattr__(name: str) -> _Any:

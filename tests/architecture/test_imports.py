@@ -89,6 +89,7 @@ PUBLIC_MODULES = {
     "dovetail_aten.backends",
     "dovetail_aten.codegen",
     "dovetail_aten.fft",
+    "dovetail_aten.front_end",
     "dovetail_aten.nn",
     "dovetail_aten.printing",
     "dovetail_aten.python_modules",

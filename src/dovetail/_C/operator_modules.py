@@ -57,7 +57,7 @@ class _VariableFunctionsClass:
 
     def __getattr__(self, name: str) -> Any:
         found = generated_function(name)
-        if name in function_names() or (found is not None and name in dovetail_aten.__all__):
+        if name in function_names() or (found is not None and hasattr(dovetail_aten, name)):
             return getattr(dovetail_aten, name)
         if found is not None and (name[0] == "_" or name in _NOT_PUBLIC):
             return found

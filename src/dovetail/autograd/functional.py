@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten import Tensor
-from dovetail_aten import functions as F
+from dovetail_aten.front_end import functions as F
 from dovetail_autograd.checking.functional import hessian, hvp, jacobian, jvp, vhp, vjp
 from dovetail_kernel import publish
 

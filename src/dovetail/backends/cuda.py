@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dovetail_aten import matmul_precision
+from dovetail_aten.front_end import matmul_precision
 
 from .attention_switches import (
     allow_fp16_bf16_reduction_math_sdp,

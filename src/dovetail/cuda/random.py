@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dovetail_aten import Generator, Tensor, default_generator
+from dovetail_aten import Generator, Tensor
+from dovetail_aten.front_end import default_generator
 from dovetail_kernel import DeviceLike, backend
 
 from .devices import current_device, device_count

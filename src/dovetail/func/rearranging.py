@@ -10,7 +10,7 @@ from math import prod
 from typing import NamedTuple
 
 from dovetail_aten import Tensor
-from dovetail_aten import functions as aten
+from dovetail_aten.front_end import functions as aten
 
 _TOKEN = re.compile(r"\s*(\.\.\.|->|[A-Za-z0-9_]+|[().]|$|.)")
 _ELLIPSIS = "..."

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
+from dovetail_aten.front_end import check_write
 from dovetail_autograd import is_grad_enabled
 from dovetail_kernel import dtype as DType
 
@@ -98,7 +99,7 @@ def _returning(function: Callable[..., Sequence[object]], writes: bool) -> Calla
             rehearsed = [_rehearsed(each) for each in (self, *args)]
             function(*rehearsed, **{name: _rehearsed(each) for name, each in kwargs.items()})
             for each in self:
-                aten.check_write(each, function.__name__)
+                check_write(each, function.__name__)
         results = function(self, *args, **kwargs)
         return self if writes else tuple(results)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import dovetail_aten as aten
 import dovetail_cpu
-from dovetail_aten import matmul_precision
+from dovetail_aten.front_end import matmul_precision
 from dovetail_kernel import (
     UNINITIALIZED,
     dtype,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_aten import functions
+from dovetail_aten.front_end import functions
 from dovetail_kernel import warn_user
 
 from .tracing import tracing

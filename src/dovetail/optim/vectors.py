@@ -14,7 +14,8 @@ from typing import Any, Protocol, TypeAlias
 from weakref import ref
 
 import dovetail_aten as aten
-from dovetail_aten import Tensor, copy_each
+from dovetail_aten import Tensor
+from dovetail_aten.front_end import copy_each
 from dovetail_kernel import dispatch_state
 
 from ..nn.parameter import Parameter

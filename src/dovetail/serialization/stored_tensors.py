@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import dovetail_aten as aten
-from dovetail_aten import Tensor, storable
+from dovetail_aten import Tensor
+from dovetail_aten.front_end import storable
 from dovetail_kernel import dtype, uint8
 
 from ..nn.parameter import Parameter

@@ -28,7 +28,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypedDict, Unpack
 
 import dovetail_aten as aten
-from dovetail_aten import Tensor, shown_plainly
+from dovetail_aten import Tensor
+from dovetail_aten.front_end import shown_plainly
 from dovetail_kernel import float32, float64, get_default_dtype, strided
 
 from ..names.missing import serve_names as _serve_names

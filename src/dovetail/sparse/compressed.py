@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import dovetail_aten as aten
-from dovetail_aten import Tensor, shown_plainly
+from dovetail_aten import Tensor
+from dovetail_aten.front_end import shown_plainly
 from dovetail_dispatcher import ops
 from dovetail_kernel import Layout, int32, int64, sparse_csc, sparse_csr
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import ceil, isnan, prod
 from typing import Any, Final
 
-from dovetail_aten import Tensor, empty, functions
+from dovetail_aten import Tensor, empty
+from dovetail_aten.front_end import functions
 from dovetail_kernel import Device, MemoryFormat, finfo, iinfo, warn_user
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType

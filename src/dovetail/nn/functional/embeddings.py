@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dovetail_aten as aten
-from dovetail_aten import Tensor, functions
+from dovetail_aten import Tensor
+from dovetail_aten.front_end import functions
 from dovetail_autograd import no_grad
 from dovetail_dispatcher import overridable
 
