@@ -12,6 +12,11 @@ MPI is loaded by `init_process_group`. If another process does not take part in 
 names that process, at the latest after the timeout of the group.
 """
 
+# ruff: noqa: F401 - imported for others
+# mypy: implicit-reexport
+
+from types import ModuleType as _ModuleType
+
 from dovetail.names.missing import names_of as _names_of
 
 from . import algorithms, nn, optim
@@ -62,73 +67,6 @@ from .process_group import ProcessGroup
 from .reduce_op import ReduceOp
 from .work import Future, Work
 
-__all__ = [
-    "DebugLevel",
-    "DistBackendError",
-    "DistError",
-    "DistributedDataParallel",
-    "Future",
-    "GradBucket",
-    "GroupMember",
-    "P2POp",
-    "ProcessGroup",
-    "ReduceOp",
-    "Work",
-    "algorithms",
-    "all_gather",
-    "all_gather_into_tensor",
-    "all_gather_object",
-    "all_reduce",
-    "all_reduce_coalesced",
-    "all_to_all",
-    "all_to_all_single",
-    "barrier",
-    "batch_isend_irecv",
-    "broadcast",
-    "broadcast_object_list",
-    "default_pg_timeout",
-    "destroy_process_group",
-    "gather",
-    "gather_object",
-    "get_backend",
-    "get_debug_level",
-    "get_global_rank",
-    "get_group_rank",
-    "get_node_local_rank",
-    "get_process_group_ranks",
-    "get_rank",
-    "get_world_size",
-    "group",
-    "init_process_group",
-    "irecv",
-    "is_available",
-    "is_gloo_available",
-    "is_initialized",
-    "is_mpi_available",
-    "is_nccl_available",
-    "is_torchelastic_launched",
-    "isend",
-    "load_checkpoint",
-    "monitored_barrier",
-    "new_group",
-    "new_subgroups",
-    "new_subgroups_by_enumeration",
-    "nn",
-    "optim",
-    "recv",
-    "recv_object_list",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_tensor",
-    "save_checkpoint",
-    "scatter",
-    "scatter_object_list",
-    "send",
-    "send_object_list",
-    "set_debug_level",
-    "set_debug_level_from_env",
-]
-
 
 def is_gloo_available() -> bool:
     """Return False: processes communicate through MPI."""
@@ -145,6 +83,13 @@ def is_torchelastic_launched() -> bool:
     return False
 
 
+# What is imported and defined here: of modules those that PyTorch has.
+__all__ = ["algorithms", "nn", "optim"]
+__all__ += [
+    name
+    for name, value in globals().items()
+    if name[0] != "_" and not isinstance(value, _ModuleType)
+]
 __getattr__ = _names_of(
     "dovetail.distributed", ("constants", "device_mesh", "rpc", "tensor"), namespace=globals()
 )
