@@ -75,7 +75,7 @@ operand_value(const module_state *state, PyObject *const *registers, const opera
 /* ---- single instructions --------------------------------------------------------------------- */
 
 static int
-do_number(PyObject **registers, const instruction *in)
+do_number(const module_state *state, PyObject **registers, const instruction *in)
 {
     PyObject *number = register_value(registers, in->a);
     if (number == NULL) {
@@ -93,7 +93,7 @@ do_number(PyObject **registers, const instruction *in)
 }
 
 static int
-do_unpack(PyObject **registers, const instruction *in)
+do_unpack(const module_state *state, PyObject **registers, const instruction *in)
 {
     PyObject *given = register_value(registers, in->b);
     if (given == NULL) {
@@ -127,7 +127,7 @@ do_unpack(PyObject **registers, const instruction *in)
 
 /* 1 if the value of the register is the default, else 0, or -1. */
 static int
-is_default(PyObject *const *registers, const instruction *in)
+is_default(const module_state *state, PyObject *const *registers, const instruction *in)
 {
     PyObject *value = register_value(registers, in->a), *expected = in->objects[0];
     if (value == NULL) {
@@ -332,6 +332,17 @@ note_version(const module_state *state, PyObject **registers, const instruction 
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+#define CASE(name, objects, operands, kind, function) CASE_##kind(name, function)
+#define CASE_OWN(name, function)
+#define CASE_DO(name, function) \
+    case OP_##name: \
+        failed = function(state, registers, in); \
+        break;
+#define CASE_TEST(name, function) \
+    case OP_##name: \
+        condition = function(state, registers, in); \
+        break;
+
 /* Run the program over registers that hold the arguments. */
 static PyObject *
 run(const Route *route, PyObject **registers)
@@ -343,98 +354,21 @@ run(const Route *route, PyObject **registers)
     for (const instruction *in = first; !failed; in++) {
         condition = 1; /* of a jump: it is not taken */
         switch ((opcode)in->code) {
-        case OP_FIND_EDGE:
-            failed = do_find_edge(state, registers, in);
-            break;
-        case OP_NUMBER:
-            failed = do_number(registers, in);
-            break;
-        case OP_CALL:
-            failed = do_call(state, registers, in);
-            break;
-        case OP_UNPACK:
-            failed = do_unpack(registers, in);
-            break;
-        case OP_UNLESS_DEFAULT:
-            condition = is_default(registers, in);
-            break;
+            INSTRUCTIONS(CASE)
         case OP_JUMP:
             condition = 0;
-            break;
-        case OP_UNLESS_TRUE:
-            condition = is_true_of(state, registers, in);
             break;
         case OP_UNLESS_GIVEN:
             value = register_value(registers, in->a);
             condition = value == NULL ? -1 : value != Py_None;
             break;
-        case OP_UNLESS_EDGE:
-            condition = has_edge(registers, in);
-            break;
-        case OP_UNLESS_BITS:
-            condition = signature_has(state, registers, in);
-            break;
         case OP_UNLESS_OTHER_CLASS:
             value = register_value(registers, in->a);
             condition = value == NULL ? -1 : (PyObject *)Py_TYPE(value) != in->objects[0];
             break;
-        case OP_UNLESS_SAME_STORAGE:
-            condition = share_storage_object(state, registers, in);
-            break;
-        case OP_UNLESS_SHARED:
-            condition = may_be_shared(state, registers, in);
-            break;
-        case OP_UNLESS_WRITTEN:
-            condition = is_written(state, registers, in);
-            break;
-        case OP_UNLESS_STORED:
-            condition = is_left_to_store(state, registers, in);
-            break;
-        case OP_UNLESS_ONE_DTYPE:
-            condition = have_one_dtype(state, registers, in);
-            break;
-        case OP_UNLESS_CONTIGUOUS:
-            condition = is_in_c_order(state, registers, in);
-            break;
-        case OP_UNLESS_NDIM:
-            condition = has_dims(state, registers, in);
-            break;
-        case OP_WRAP:
-            failed = do_wrap(state, registers, in);
-            break;
-        case OP_MARK_VIEW:
-            failed = do_mark_view(state, registers, in);
-            break;
-        case OP_NODE:
-            failed = do_node(state, registers, in);
-            break;
-        case OP_DESCRIBE:
-            failed = do_describe(state, registers, in);
-            break;
-        case OP_SAVE_TENSOR:
-            failed = do_save_tensor(state, registers, in);
-            break;
-        case OP_SAVE_VALUE:
-            failed = save_value(state, registers, in);
-            break;
-        case OP_SAVE_RESULT:
-            failed = do_save_result(state, registers, in);
-            break;
-        case OP_ATTACH:
-            failed = do_attach(state, registers, in);
-            break;
-        case OP_LOAD:
-            failed = do_load(registers, in);
-            break;
-        case OP_LOAD_SAVED:
-            failed = do_load_saved(state, registers, in);
-            break;
         case OP_SET:
             value = operand_value(state, registers, in->operands);
             failed = value == NULL ? -1 : (set_register(registers, in->a, value), 0);
-            break;
-        case OP_NOTE_VERSION:
-            failed = note_version(state, registers, in);
             break;
         case OP_COUNT_WRITE:
             value = register_value(registers, in->a);

@@ -156,7 +156,7 @@ do_find_edge(const module_state *state, PyObject **registers, const instruction 
 }
 
 int
-has_edge(PyObject *const *registers, const instruction *in)
+has_edge(const module_state *state, PyObject *const *registers, const instruction *in)
 {
     for (int i = 0; i < in->operand_count; i++) {
         PyObject *edge = register_value(registers, in->operands[i].reg);

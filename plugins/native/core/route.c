@@ -1,8 +1,8 @@
 /* Route: a plan as a program. Its type, and the check of what it is built of. */
 #include "route.h"
 
-#define OBJECTS_OF(name, objects, operands) objects,
-#define OPERANDS_OF(name, objects, operands) operands,
+#define OBJECTS_OF(name, objects, operands, kind, function) objects,
+#define OPERANDS_OF(name, objects, operands, kind, function) operands,
 static const int least_objects[OP_COUNT] = {INSTRUCTIONS(OBJECTS_OF)};
 static const int least_operands[OP_COUNT] = {INSTRUCTIONS(OPERANDS_OF)};
 
@@ -273,7 +273,7 @@ static PyType_Spec route_spec = {
     .slots = route_slots,
 };
 
-#define NAME_OF(name, objects, operands) #name,
+#define NAME_OF(name, objects, operands, kind, function) #name,
 #define KIND_OF(name) #name,
 static const char *const instruction_names[] = {INSTRUCTIONS(NAME_OF) NULL};
 static const char *const operand_names[] = {OPERANDS(KIND_OF) NULL};

@@ -11,87 +11,88 @@
 #define MAX_OPERANDS 24 /* of one instruction */
 #define MAX_STATES 4 /* dispatch states within each other */
 
-/* Name, number of objects, and of operands, that the instruction has at least.
+/* Name, number of objects, and of operands, that the instruction has at least, and what it is: DO a
+ * function, TEST one to know whether to jump, or a case of its OWN in the loop.
  *
  * a, b, c are registers; `target` is a place in the program, `slot` and `slot2` are offsets of
  * slots, `bits` a mask. All jumps go forward. */
 #define INSTRUCTIONS(X) \
     /* a: edge of tensor b, or those of a list; flags: EDGE_*; slot, bits: those of a signature that say that the tensor \
      * requires grad, and is a view; objects: leaf_edge, gradient_edge */ \
-    X(FIND_EDGE, 2, 0) \
+    X(FIND_EDGE, 2, 0, DO, do_find_edge) \
     /* a: the tensor that stands for number a; objects: dict of known numbers, remember */ \
-    X(NUMBER, 2, 0) \
+    X(NUMBER, 2, 0, DO, do_number) \
     /* a and the following `flags` registers: results; see CALL_* below for the objects */ \
-    X(CALL, 6, 0) \
+    X(CALL, 6, 0, DO, do_call) \
     /* a and the following `flags` registers: items of b, a tuple or list; else objects[0](b) */ \
-    X(UNPACK, 1, 0) \
+    X(UNPACK, 1, 0, DO, do_unpack) \
     /* to target unless a is (flags: identical, else equal) objects[0] */ \
-    X(UNLESS_DEFAULT, 1, 0) \
-    X(JUMP, 0, 0) \
+    X(UNLESS_DEFAULT, 1, 0, TEST, is_default) \
+    X(JUMP, 0, 0, OWN, ) \
     /* to target unless objects[0], called with the operands, those named in objects[1] by keyword, \
      * returns what is true */ \
-    X(UNLESS_TRUE, 2, 0) \
+    X(UNLESS_TRUE, 2, 0, TEST, is_true_of) \
     /* to target if a is None */ \
-    X(UNLESS_GIVEN, 0, 0) \
+    X(UNLESS_GIVEN, 0, 0, OWN, ) \
     /* to target unless one operand is, or has, an edge */ \
-    X(UNLESS_EDGE, 0, 1) \
+    X(UNLESS_EDGE, 0, 1, TEST, has_edge) \
     /* to target unless the signature of a has one of bits */ \
-    X(UNLESS_BITS, 0, 0) \
+    X(UNLESS_BITS, 0, 0, TEST, signature_has) \
     /* to target if the class of a is objects[0] */ \
-    X(UNLESS_OTHER_CLASS, 1, 0) \
+    X(UNLESS_OTHER_CLASS, 1, 0, OWN, ) \
     /* to target unless the storage of a is there and is that of b */ \
-    X(UNLESS_SAME_STORAGE, 0, 0) \
+    X(UNLESS_SAME_STORAGE, 0, 0, TEST, share_storage_object) \
     /* to target if a is a new tensor: it has no storage object, and is none of the operands */ \
-    X(UNLESS_SHARED, 0, 0) \
+    X(UNLESS_SHARED, 0, 0, TEST, may_be_shared) \
     /* to target if the version of counter a is b */ \
-    X(UNLESS_WRITTEN, 0, 0) \
+    X(UNLESS_WRITTEN, 0, 0, TEST, is_written) \
     /* write array b into the memory of tensor a, and go to target if that was done; flags: a is \
      * given as `out=`, beside the operands */ \
-    X(UNLESS_STORED, 0, 0) \
+    X(UNLESS_STORED, 0, 0, TEST, is_left_to_store) \
     /* a: the item of dict objects[0] by those of bits that the signatures of all operands have; to \
      * target if these differ, or there is none */ \
-    X(UNLESS_ONE_DTYPE, 1, 1) \
+    X(UNLESS_ONE_DTYPE, 1, 1, TEST, have_one_dtype) \
     /* to target unless the array of tensor a, by objects[0] if it is not NumPy's, is in C order */ \
-    X(UNLESS_CONTIGUOUS, 1, 0) \
+    X(UNLESS_CONTIGUOUS, 1, 0, TEST, is_in_c_order) \
     /* to target unless the array of tensor a has `bits` dimensions */ \
-    X(UNLESS_NDIM, 0, 0) \
+    X(UNLESS_NDIM, 0, 0, TEST, has_dims) \
     /* a: tensor around array b, or a list of tensors around those of list b, which share the memory \
      * of c; see WRAP_* */ \
-    X(WRAP, 11, 0) \
+    X(WRAP, 11, 0, DO, do_wrap) \
     /* new tensor a, or each of list a, is a view of b; see VIEW_*; objects: creation_meta or None for \
      * that of b, creation_meta by default */ \
-    X(MARK_VIEW, 2, 0) \
+    X(MARK_VIEW, 2, 0, DO, do_mark_view) \
     /* a: node with the edges in operands; see NODE_* */ \
-    X(NODE, 5, 0) \
+    X(NODE, 5, 0, DO, do_node) \
     /* slot of a: (shape, dtype) of the operand, or a list of these: of operands, or of a list */ \
-    X(DESCRIBE, 0, 1) \
+    X(DESCRIBE, 0, 1, DO, do_describe) \
     /* slot and slot2 of a: tensor b and its version, which c holds if flags */ \
-    X(SAVE_TENSOR, 0, 0) \
+    X(SAVE_TENSOR, 0, 0, DO, do_save_tensor) \
     /* slot of a: the operand */ \
-    X(SAVE_VALUE, 0, 1) \
+    X(SAVE_VALUE, 0, 1, DO, save_value) \
     /* slot of a: (array c, new version counter of tensor b, 0) */ \
-    X(SAVE_RESULT, 0, 0) \
+    X(SAVE_RESULT, 0, 0, DO, do_save_result) \
     /* a is the maker of b, or (flags) of each of list b, if its signature has one of bits: objects: \
      * output number or None, GRAD */ \
-    X(ATTACH, 2, 0) \
+    X(ATTACH, 2, 0, DO, do_attach) \
     /* a: what slot of b holds, a node of class objects[0] */ \
-    X(LOAD, 1, 0) \
+    X(LOAD, 1, 0, DO, do_load) \
     /* a: the array of the tensor in slot of node b, if it has the version in slot2; else \
      * objects[1](b) */ \
-    X(LOAD_SAVED, 2, 0) \
+    X(LOAD_SAVED, 2, 0, DO, do_load_saved) \
     /* a: the operand */ \
-    X(SET, 0, 1) \
+    X(SET, 0, 1, OWN, ) \
     /* a: version of b */ \
-    X(NOTE_VERSION, 0, 0) \
-    X(COUNT_WRITE, 0, 0) \
+    X(NOTE_VERSION, 0, 0, DO, note_version) \
+    X(COUNT_WRITE, 0, 0, OWN, ) \
     /* what follows runs in the dispatch state objects[0](the present one), until LEAVE_STATE */ \
-    X(ENTER_STATE, 1, 0) \
-    X(LEAVE_STATE, 0, 0) \
+    X(ENTER_STATE, 1, 0, OWN, ) \
+    X(LEAVE_STATE, 0, 0, OWN, ) \
     /* the operand, or a tuple of several; of one too if flags */ \
-    X(RETURN, 0, 0)
+    X(RETURN, 0, 0, OWN, )
 
 typedef enum {
-#define NUMBER_OF(name, objects, operands) OP_##name,
+#define NUMBER_OF(name, objects, operands, kind, function) OP_##name,
     INSTRUCTIONS(NUMBER_OF)
 #undef NUMBER_OF
     OP_COUNT,
@@ -199,10 +200,10 @@ int do_describe(const module_state *state, PyObject **registers, const instructi
 int do_save_tensor(const module_state *state, PyObject **registers, const instruction *in);
 int do_save_result(const module_state *state, PyObject **registers, const instruction *in);
 int do_attach(const module_state *state, PyObject **registers, const instruction *in);
-int do_load(PyObject **registers, const instruction *in);
+int do_load(const module_state *state, PyObject **registers, const instruction *in);
 int do_load_saved(const module_state *state, PyObject **registers, const instruction *in);
 int is_written(const module_state *state, PyObject *const *registers, const instruction *in);
-int has_edge(PyObject *const *registers, const instruction *in); /* 1, 0 or -1 */
+int has_edge(const module_state *state, PyObject *const *registers, const instruction *in); /* 1, 0 or -1 */
 
 /* Store a value, whose reference is stolen, in a register. */
 static inline void

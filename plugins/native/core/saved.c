@@ -15,7 +15,7 @@ node_of(PyObject *const *registers, const instruction *in)
 }
 
 int
-do_load(PyObject **registers, const instruction *in)
+do_load(const module_state *state, PyObject **registers, const instruction *in)
 {
     PyObject *node = node_of(registers, in);
     PyObject *value = node == NULL ? NULL : stored(node, in->slot);
