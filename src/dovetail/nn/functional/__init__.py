@@ -3,7 +3,7 @@
 from dovetail_kernel import publish_name as _publish_name
 
 from ...names.stubs import attach_stub as _attach_stub
-from . import operators as _operators
+from .activations import logsigmoid as _logsigmoid
 
 __getattr__ = _attach_stub(__name__)
-_publish_name(__name__, "logsigmoid", _operators.logsigmoid, called="log_sigmoid")
+_publish_name(__name__, "logsigmoid", _logsigmoid, called="log_sigmoid")

@@ -20,6 +20,7 @@ __all__ = [
     "hardtanh",
     "leaky_relu",
     "log_softmax",
+    "logsigmoid",
     "mish",
     "relu",
     "relu6",
@@ -32,6 +33,8 @@ __all__ = [
     "tanhshrink",
     "threshold",
 ]
+
+logsigmoid = _nn.log_sigmoid
 
 
 @overridable

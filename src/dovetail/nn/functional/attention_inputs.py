@@ -10,8 +10,8 @@ from dovetail_aten import Tensor
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype, warn_user
 
+from ..._nn import linear
 from .attention_shapes import require
-from .operators import linear
 
 __all__: list[str] = []
 
