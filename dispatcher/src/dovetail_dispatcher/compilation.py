@@ -64,6 +64,3 @@ def _forget(filename: str, lines: list[str]) -> None:
     shown = linecache.cache.get(filename)
     if shown is not None and any([each is lines for each in shown]):
         del linecache.cache[filename]
-
-
-__all__ = ["compile_functions", "compile_source", "exchange_code"]

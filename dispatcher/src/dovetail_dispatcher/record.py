@@ -85,5 +85,3 @@ def shown(value: object) -> str:
 
 _PLAIN_TEXTS: Final = (tuple.__repr__, list.__repr__)
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{6,}")
-
-__all__ = ["Record", "shown"]

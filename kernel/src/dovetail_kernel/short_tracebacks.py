@@ -10,8 +10,6 @@ from typing import Final
 from .errors import note_out_of_memory
 from .frames import is_ours, package
 
-__all__ = ["set_full_tracebacks", "shorten_traceback"]
-
 _BELOW: Final = frozenset(["contextlib", "cupy", "functools", "numpy", "scipy"])
 """What our frames call: theirs go with ours."""
 

@@ -8,28 +8,6 @@ digit.
 
 from __future__ import annotations
 
-__all__ = [
-    "CPU_BIT",
-    "CUDA_BIT",
-    "DTYPE_MASK",
-    "FIRST_FREE_BIT",
-    "GRAD",
-    "INFERENCE",
-    "META_BIT",
-    "NORMAL",
-    "NO_GRAD",
-    "OVERRIDES",
-    "PYTHON_BOOL",
-    "PYTHON_COMPLEX",
-    "PYTHON_FLOAT",
-    "PYTHON_INT",
-    "PYTHON_SCALAR",
-    "SCALAR_BITS",
-    "VIEW",
-    "WRAPPED_BIT",
-    "ZERO_DIM",
-]
-
 DTYPE_MASK = (1 << 15) - 1
 """Bits 0-14: the dtype, one-hot in the order of `dovetail_kernel.types.dtype.DTYPES`."""
 

@@ -11,8 +11,6 @@ from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import attribute, validated
 
-__all__ = ["Exponential"]
-
 
 class Exponential(ExponentialFamily):
     """Exponential distribution with the given `rate`."""

@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 
 from ..modules.module import Module
 
-__all__ = ["skip_init"]
-
 M = TypeVar("M", bound=Module)
 
 

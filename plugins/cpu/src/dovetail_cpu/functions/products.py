@@ -12,8 +12,6 @@ import numpy
 
 from dovetail_kernel.fork_locks import outside_forks
 
-__all__ = ["NUMPY", "dot", "matmul"]
-
 dot: Final[Any] = outside_forks(numpy.dot)
 matmul: Final[Any] = outside_forks(numpy.matmul)
 
