@@ -21,4 +21,6 @@ enum { PIECE = 4096 }; /* elements that stay in the first cache from one pass to
      JOIN(softmax_backward, type), JOIN(log_softmax_backward, type)}
 
 const softmax_kernels JOIN(softmax, ISA) = {
-    {KERNELS_OF(f32), KERNELS_OF(f64)}, {JOIN(weigh, f32), JOIN(weigh, f64)}};
+    {KERNELS_OF(f32), KERNELS_OF(f64)},
+    {JOIN(weigh, f32), JOIN(weigh, f64)},
+    {JOIN(cover, f32), JOIN(cover, f64)}};

@@ -33,10 +33,17 @@ typedef void weighing_kernel(
     void *scores, void *logarithms, double scale, ptrdiff_t rows, ptrdiff_t pitch,
     ptrdiff_t length, ptrdiff_t more, ptrdiff_t most);
 
+/* Scales the scores of `count` keys in each row, and adds those of a mask, or writes minus infinity
+ * where it has a truth value that is false. Steps of the mask are in bytes. */
+typedef void covering_kernel(
+    void *scores, const char *mask, ptrdiff_t row_step, ptrdiff_t step, int is_truth, double scale,
+    ptrdiff_t rows, ptrdiff_t pitch, ptrdiff_t count);
+
 /* By precision, of which the first is single, and kind. */
 typedef struct {
     softmax_kernel *of[2][LOG_SOFTMAX_BACKWARD + 1];
     weighing_kernel *weigh[2];
+    covering_kernel *cover[2];
 } softmax_kernels;
 
 #endif

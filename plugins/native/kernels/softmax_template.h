@@ -359,6 +359,37 @@ KERNEL(log_softmax_backward, LOG_SOFTMAX_BACKWARD)
 
 /* ---- weights of attention -------------------------------------------------------------------- */
 
+/* Scale and mask the scores of a query. */
+INLINE void
+OF(cover_row)(
+    REAL *row, const char *mask, ptrdiff_t step, int is_truth, REAL factor, ptrdiff_t count)
+{
+    for (ptrdiff_t j = 0; j < count; j++) {
+        const char *at = mask + j * step;
+        REAL score = row[j] * factor;
+        row[j] = !is_truth ? score + *(const REAL *)at : *at ? score : -(REAL)INFINITY;
+    }
+}
+
+static void
+OF(cover)(
+    void *scores, const char *mask, ptrdiff_t row_step, ptrdiff_t step, int is_truth, double scale,
+    ptrdiff_t rows, ptrdiff_t pitch, ptrdiff_t count)
+{
+    REAL *row = scores, factor = (REAL)scale;
+    for (ptrdiff_t i = 0; i < rows; i++, row += pitch, mask += row_step) {
+        if (is_truth && step == 1) {
+            OF(cover_row)(row, mask, 1, 1, factor, count);
+        }
+        else if (!is_truth && step == sizeof(REAL)) {
+            OF(cover_row)(row, mask, sizeof(REAL), 0, factor, count);
+        }
+        else {
+            OF(cover_row)(row, mask, step, is_truth, factor, count);
+        }
+    }
+}
+
 static void
 OF(weigh)(
     void *scores, void *logarithms, double scale, ptrdiff_t rows, ptrdiff_t pitch,

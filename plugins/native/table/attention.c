@@ -1,5 +1,5 @@
-/* Attention as an operator: the scores of some queries at a time stay in the cache. Products are
- * BLAS's. */
+/* Attention and its gradients as operators: the scores of some queries at a time stay in the cache.
+ * Products are BLAS's. */
 #include "table.h"
 
 #include <math.h>
@@ -10,83 +10,199 @@ enum {
     PITCH = 16,            /* elements that divide the rows of scores: a register of them */
 };
 
-/* Sizes of the arrays, and how scores are scaled; whether a query sees later keys. */
-typedef struct {
-    npy_intp queries, keys, features, width, pitch;
-    double scale;
-    int is_causal;
-} attention_sizes;
+/* What a call reads; keys and values also with their rows as columns, as BLAS reads them. */
+enum { GRAD, QUERY, KEY, TURNED_KEY, VALUE, TURNED_VALUE, MASK, OPERANDS };
 
-/* A matrix of an array for each head: its first element, and steps in bytes. */
-static matrices
-head_of(PyArrayObject *array, const npy_intp *index)
+/* Sizes of the arrays, how scores are scaled, references to operands, of which some are NULL, and
+ * the matrices of one head. */
+typedef struct {
+    npy_intp queries, keys, features, width;
+    double scale;
+    int precision, is_causal; /* whether a query sees no later keys */
+    PyArrayObject *operands[OPERANDS]; /* a mask is of truth values, or of numbers to add */
+    npy_intp mask_strides[NPY_MAXDIMS];
+    matrices head[OPERANDS];
+} attention_call;
+
+/* Memory for the scores of some queries and, backward, for their gradients before and after the
+ * softmax, for a product, and for logarithms that nobody reads. */
+typedef struct {
+    npy_intp rows;
+    char *scores, *grads, *slopes, *product, *logarithms;
+} workspace;
+
+/* Set the matrices of a head: their first elements, and steps in bytes. */
+static void
+set_head(attention_call *call, const npy_intp *index)
 {
-    int last = PyArray_NDIM(array) - 1;
-    matrices found = {
-        PyArray_BYTES(array), 0, PyArray_STRIDE(array, last - 1), PyArray_STRIDE(array, last)};
-    for (int i = 0; i < last - 1; i++) {
-        found.data += index[i] * PyArray_STRIDE(array, i);
+    int ndim = PyArray_NDIM(call->operands[QUERY]);
+    for (int which = 0; which < OPERANDS; which++) {
+        PyArrayObject *array = call->operands[which];
+        if (array == NULL) {
+            continue;
+        }
+        const npy_intp *strides = which == MASK ? call->mask_strides : PyArray_STRIDES(array);
+        matrices found = {PyArray_BYTES(array), 0, strides[ndim - 2], strides[ndim - 1]};
+        for (int i = 0; i < ndim - 2; i++) {
+            found.data += index[i] * strides[i];
+        }
+        call->head[which] = found;
     }
-    return found;
 }
 
-/* Write the results of one head, whose keys are (features, keys). */
+/* Go to the next head. Return 0 after the last. */
+static int
+advance_head(attention_call *call, npy_intp *index)
+{
+    for (int i = PyArray_NDIM(call->operands[QUERY]) - 3; i >= 0; i--) {
+        if (++index[i] < PyArray_DIM(call->operands[QUERY], i)) {
+            return 1;
+        }
+        index[i] = 0;
+    }
+    return 0;
+}
+
+static void
+release(attention_call *call)
+{
+    for (int which = 0; which < OPERANDS; which++) {
+        Py_XDECREF(call->operands[which]);
+    }
+}
+
+/* A matrix from a row on; one in new memory; and one with its rows as columns. */
+static matrices
+from_row(matrices x, npy_intp row)
+{
+    x.data += row * x.row;
+    return x;
+}
+
+static matrices
+in_rows(char *data, npy_intp columns, npy_intp item)
+{
+    return (matrices){data, 0, columns * item, item};
+}
+
+static matrices
+transposed(matrices x)
+{
+    return (matrices){x.data, 0, x.column, x.row};
+}
+
+/* How many keys the queries before `stop` see. */
+static npy_intp
+seen_by(const attention_call *call, npy_intp stop)
+{
+    return call->is_causal && stop < call->keys ? stop : call->keys;
+}
+
+/* Write the weights of some queries, in rows `pitch` elements apart, and their logarithms. */
+static void
+weigh(
+    const ufunc_loop *loop, const attention_call *call, npy_intp start, npy_intp rows,
+    npy_intp pitch, char *scores, char *logarithms)
+{
+    const softmax_kernels *kernels = kernels_in_force->softmax;
+    npy_intp first = seen_by(call, start + 1), seen = seen_by(call, start + rows);
+    double scale = call->scale;
+    multiply_matrices(
+        loop, (product_sizes){1, rows, call->features, seen},
+        from_row(call->head[QUERY], start), call->head[TURNED_KEY],
+        in_rows(scores, pitch, call->head[QUERY].column));
+    if (call->operands[MASK] != NULL) {
+        matrices mask = from_row(call->head[MASK], start);
+        int is_truth = PyArray_TYPE(call->operands[MASK]) == NPY_BOOL;
+        RELEASED(
+            rows * seen,
+            kernels->cover[call->precision](
+                scores, mask.data, mask.row, mask.column, is_truth, scale, rows, pitch, seen));
+        scale = 1;
+    }
+    RELEASED(
+        rows * pitch,
+        kernels->weigh[call->precision](
+            scores, logarithms, scale, rows, pitch, first, call->is_causal, seen));
+}
+
+/* Write the results of one head. */
 static void
 attend(
-    const ufunc_loop *loop, weighing_kernel *weigh, const attention_sizes *sizes, char *scores,
-    matrices query, matrices key, matrices value, char *means, char *logarithms, npy_intp item)
+    const ufunc_loop *loop, const attention_call *call, const workspace *room, char *means,
+    char *logarithms)
 {
-    npy_intp fitting = MOST_SCORES / sizes->pitch, most = fitting < 1 ? 1 : fitting, rows;
-    matrices product = {scores, 0, sizes->pitch * item, item};
-    for (npy_intp start = 0; start < sizes->queries; start += rows) {
-        rows = sizes->queries - start < most ? sizes->queries - start : most;
-        npy_intp seen = sizes->is_causal && start + rows < sizes->keys ? start + rows : sizes->keys;
-        npy_intp first = sizes->is_causal && start + 1 < sizes->keys ? start + 1 : sizes->keys;
-        npy_intp pitch = (seen + PITCH - 1) / PITCH * PITCH;
-        product.row = pitch * item;
+    npy_intp item = call->head[QUERY].column, rows;
+    for (npy_intp start = 0; start < call->queries; start += rows) {
+        rows = call->queries - start < room->rows ? call->queries - start : room->rows;
+        npy_intp seen = seen_by(call, start + rows), pitch = (seen + PITCH - 1) / PITCH * PITCH;
+        weigh(loop, call, start, rows, pitch, room->scores, logarithms + start * item);
         multiply_matrices(
-            loop, (product_sizes){1, rows, sizes->features, seen}, query, key, product);
-        RELEASED(
-            rows * pitch, weigh(
-                              scores, logarithms + start * item, sizes->scale, rows, pitch, first,
-                              sizes->is_causal, seen));
-        matrices result = {means + start * sizes->width * item, 0, sizes->width * item, item};
-        multiply_matrices(
-            loop, (product_sizes){1, rows, seen, sizes->width}, product, value, result);
-        query.data += rows * query.row;
+            loop, (product_sizes){1, rows, seen, call->width}, in_rows(room->scores, pitch, item),
+            call->head[VALUE], in_rows(means + start * call->width * item, call->width, item));
     }
 }
 
-/* Attend for all heads. Return 0, or -1 with an exception. */
-static int
-attend_all(
-    const ufunc_loop *loop, int precision, const attention_sizes *sizes, PyArrayObject *query,
-    PyArrayObject *key, PyArrayObject *value, PyArrayObject *means, PyArrayObject *logarithms)
+/* to += from; to *= factor. */
+static void
+accumulate(int precision, char *to, const char *from, npy_intp count)
 {
-    npy_intp item = PyArray_ITEMSIZE(query), index[NPY_MAXDIMS] = {0};
-    npy_intp fitting = MOST_SCORES / sizes->pitch;
-    npy_intp rows = fitting < 1 ? 1 : fitting < sizes->queries ? fitting : sizes->queries;
-    char *scores = PyMem_RawMalloc((size_t)(rows * sizes->pitch * item));
-    if (scores == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    char *to = PyArray_BYTES(means), *log = PyArray_BYTES(logarithms);
-    for (int i = 0; i >= 0;) {
-        attend(
-            loop, kernels_in_force->softmax->weigh[precision], sizes, scores,
-            head_of(query, index), head_of(key, index), head_of(value, index), to, log, item);
-        to += sizes->queries * sizes->width * item;
-        log += sizes->queries * item;
-        for (i = PyArray_NDIM(query) - 3; i >= 0; i--) { /* the next head */
-            if (++index[i] < PyArray_DIM(query, i)) {
-                break;
-            }
-            index[i] = 0;
+    for (npy_intp i = 0; i < count; i++) {
+        if (precision == 0) {
+            ((float *)to)[i] += ((const float *)from)[i];
+        }
+        else {
+            ((double *)to)[i] += ((const double *)from)[i];
         }
     }
-    PyMem_RawFree(scores);
-    return 0;
+}
+
+static void
+rescale(int precision, char *to, double factor, npy_intp count)
+{
+    for (npy_intp i = 0; i < count; i++) {
+        if (precision == 0) {
+            ((float *)to)[i] *= (float)factor;
+        }
+        else {
+            ((double *)to)[i] *= factor;
+        }
+    }
+}
+
+/* Write the gradients of one head's queries, and add those of its keys and values; those of queries
+ * and keys are not scaled yet. */
+static void
+attend_backward(
+    const ufunc_loop *loop, const attention_call *call, const workspace *room, char *to_query,
+    char *to_key, char *to_value)
+{
+    softmax_kernel *backward = kernels_in_force->softmax->of[call->precision][SOFTMAX_BACKWARD];
+    npy_intp item = call->head[QUERY].column, features = call->features, width = call->width, rows;
+    for (npy_intp start = 0; start < call->queries; start += rows) {
+        rows = call->queries - start < room->rows ? call->queries - start : room->rows;
+        npy_intp seen = seen_by(call, start + rows);
+        matrices weights = in_rows(room->scores, seen, item);
+        matrices slopes = in_rows(room->slopes, seen, item);
+        matrices grad = from_row(call->head[GRAD], start);
+        weigh(loop, call, start, rows, seen, room->scores, room->logarithms);
+        multiply_matrices(
+            loop, (product_sizes){1, rows, width, seen}, grad, call->head[TURNED_VALUE],
+            in_rows(room->grads, seen, item));
+        RELEASED(
+            rows * seen, backward(room->slopes, room->grads, room->scores, rows, seen, 1));
+        multiply_matrices(
+            loop, (product_sizes){1, rows, seen, features}, slopes, call->head[KEY],
+            in_rows(to_query + start * features * item, features, item));
+        multiply_matrices(
+            loop, (product_sizes){1, seen, rows, features}, transposed(slopes),
+            from_row(call->head[QUERY], start), in_rows(room->product, features, item));
+        accumulate(call->precision, to_key, room->product, seen * features);
+        multiply_matrices(
+            loop, (product_sizes){1, seen, rows, width}, transposed(weights), grad,
+            in_rows(room->product, width, item));
+        accumulate(call->precision, to_value, room->product, seen * width);
+    }
 }
 
 /* The array itself if BLAS reads its matrices, else a copy: a new reference. */
@@ -100,14 +216,14 @@ for_blas(PyArrayObject *array)
     return is_read ? (PyArrayObject *)Py_NewRef((PyObject *)array) : in_c_order((PyObject *)array);
 }
 
-/* The transposes of the matrices of keys, which are copied for many queries. */
+/* The transposes of matrices, which are copied for many queries. */
 static PyArrayObject *
-turned_keys(PyArrayObject *key, npy_intp queries)
+turned(PyArrayObject *array, npy_intp queries)
 {
-    int last = PyArray_NDIM(key) - 1;
+    int last = PyArray_NDIM(array) - 1;
     PyArrayObject *own = queries < MANY_QUERIES
-                             ? for_blas(key)
-                             : (PyArrayObject *)Py_NewRef((PyObject *)key);
+                             ? for_blas(array)
+                             : (PyArrayObject *)Py_NewRef((PyObject *)array);
     PyObject *view = own == NULL ? NULL : PyArray_SwapAxes(own, last, last - 1);
     Py_XDECREF(own);
     if (view == NULL || queries < MANY_QUERIES) {
@@ -128,65 +244,183 @@ have_same_heads(PyObject *first, PyObject *second)
            memcmp(PyArray_DIMS(x), PyArray_DIMS(y), (size_t)(ndim - 2) * sizeof(npy_intp)) == 0;
 }
 
-/* Read the sizes of a call without mask and dropout, of which none is 0. Return whether it is one
- * that this computes. */
+/* Read a mask that may be absent. Return whether it is one for the scores; 0 may have an exception. */
 static int
-read_attention(PyObject *const *arguments, int precision, attention_sizes *sizes)
+read_mask(PyObject *given, PyArrayObject *query, attention_call *call)
 {
-    PyObject *query = arguments[0], *key = arguments[1], *value = arguments[2];
-    double dropout = 0;
-    if (precision < 0 || precision_of(key) != precision || precision_of(value) != precision ||
-        PyArray_NDIM((PyArrayObject *)query) < 2 || !have_same_heads(query, key) ||
-        !have_same_heads(query, value) || is_given(arguments[5]) ||
-        (arguments[3] != NULL && !read_number(arguments[3], &dropout)) || dropout != 0 ||
-        !read_optional_flag(arguments[4], &sizes->is_causal)) {
+    if (!is_given(given)) {
+        return 1;
+    }
+    PyArrayObject *mask = plain_array(given);
+    int ndim = PyArray_NDIM(query), type = call->precision ? NPY_DOUBLE : NPY_FLOAT;
+    if (mask == NULL || PyArray_NDIM(mask) > ndim ||
+        (PyArray_TYPE(mask) != NPY_BOOL && PyArray_TYPE(mask) != type)) {
         return 0;
     }
-    int last = PyArray_NDIM((PyArrayObject *)query) - 1;
-    sizes->queries = PyArray_DIM((PyArrayObject *)query, last - 1);
-    sizes->features = PyArray_DIM((PyArrayObject *)query, last);
-    sizes->keys = PyArray_DIM((PyArrayObject *)key, last - 1);
-    sizes->width = PyArray_DIM((PyArrayObject *)value, last);
-    sizes->pitch = (sizes->keys + PITCH - 1) / PITCH * PITCH;
-    sizes->scale = 1 / sqrt((double)sizes->features);
-    return PyArray_DIM((PyArrayObject *)key, last) == sizes->features &&
-           PyArray_DIM((PyArrayObject *)value, last - 1) == sizes->keys &&
-           PyArray_SIZE((PyArrayObject *)query) > 0 && PyArray_SIZE((PyArrayObject *)value) > 0 &&
-           (!is_given(arguments[6]) || read_number(arguments[6], &sizes->scale));
+    for (int i = 0, own = PyArray_NDIM(mask) - ndim; i < ndim; i++, own++) {
+        npy_intp size = i == ndim - 1 ? call->keys : PyArray_DIM(query, i);
+        npy_intp dim = own < 0 ? 1 : PyArray_DIM(mask, own);
+        if (dim != 1 && dim != size) {
+            return 0;
+        }
+    }
+    mask = PyArray_ISBEHAVED_RO(mask) ? (PyArrayObject *)Py_NewRef(given) : in_c_order(given);
+    for (int i = 0, own = PyArray_NDIM(mask) - ndim; mask != NULL && i < ndim; i++, own++) {
+        int is_spread = own < 0 || PyArray_DIM(mask, own) == 1;
+        call->mask_strides[i] = is_spread ? 0 : PyArray_STRIDE(mask, own);
+    }
+    call->operands[MASK] = mask;
+    return mask != NULL;
+}
+
+/* Read the sizes of a call, of which none is 0, and its mask. Return whether it is one that this
+ * computes; 0 may have an exception. */
+static int
+read_attention(
+    PyObject *const *operands, PyObject *is_causal, PyObject *mask, PyObject *scale,
+    attention_call *call)
+{
+    PyObject *first = operands[0], *second = operands[1], *third = operands[2];
+    PyArrayObject *query = (PyArrayObject *)first, *key = (PyArrayObject *)second;
+    PyArrayObject *value = (PyArrayObject *)third;
+    call->precision = precision_of(first);
+    if (call->precision < 0 || precision_of(second) != call->precision ||
+        precision_of(third) != call->precision || PyArray_NDIM(query) < 2 ||
+        !have_same_heads(first, second) || !have_same_heads(first, third) ||
+        !read_optional_flag(is_causal, &call->is_causal)) {
+        return 0;
+    }
+    int last = PyArray_NDIM(query) - 1;
+    call->queries = PyArray_DIM(query, last - 1);
+    call->features = PyArray_DIM(query, last);
+    call->keys = PyArray_DIM(key, last - 1);
+    call->width = PyArray_DIM(value, last);
+    call->scale = 1 / sqrt((double)call->features);
+    return PyArray_DIM(key, last) == call->features &&
+           PyArray_DIM(value, last - 1) == call->keys && PyArray_SIZE(query) > 0 &&
+           PyArray_SIZE(value) > 0 && (!is_given(scale) || read_number(scale, &call->scale)) &&
+           read_mask(mask, query, call);
+}
+
+/* Find memory for as many queries as fit: for `blocks` of scores, and for a product if it is more
+ * than one. Return 0, or -1 with an exception. */
+static int
+make_room(workspace *room, const attention_call *call, npy_intp item, int blocks)
+{
+    npy_intp pitch = (call->keys + PITCH - 1) / PITCH * PITCH, fitting = MOST_SCORES / pitch;
+    room->rows = fitting < 1 ? 1 : fitting < call->queries ? fitting : call->queries;
+    npy_intp block = room->rows * pitch * item;
+    npy_intp wide = call->features < call->width ? call->width : call->features;
+    npy_intp more = blocks > 1 ? call->keys * wide * item : 0;
+    room->scores = PyMem_RawMalloc((size_t)(blocks * block + more + room->rows * item));
+    if (room->scores == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    room->grads = room->scores + block;
+    room->slopes = room->grads + block;
+    room->product = room->scores + blocks * block;
+    room->logarithms = room->product + more;
+    return 0;
 }
 
 /* _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask,
  * scale): means, logarithms. */
 COMPUTE(attention)
 {
-    int precision = precision_of(arguments[0]);
-    attention_sizes sizes;
+    attention_call call = {0};
     ufunc_loop loop;
-    if (!read_attention(arguments, precision, &sizes) ||
-        !find_product_loop(precision ? NPY_DOUBLE : NPY_FLOAT, &loop)) {
+    double dropout = 0;
+    if ((arguments[3] != NULL && !read_number(arguments[3], &dropout)) || dropout != 0 ||
+        !read_attention(arguments, arguments[4], arguments[5], arguments[6], &call)) {
         return NULL;
     }
-    PyArrayObject *given = (PyArrayObject *)arguments[0];
-    npy_intp shape[NPY_MAXDIMS];
-    int ndim = PyArray_NDIM(given);
-    memcpy(shape, PyArray_DIMS(given), (size_t)ndim * sizeof *shape);
-    shape[ndim - 1] = sizes.width;
-    PyArrayObject *query = for_blas(given);
-    PyArrayObject *key = turned_keys((PyArrayObject *)arguments[1], sizes.queries);
-    PyArrayObject *value = for_blas((PyArrayObject *)arguments[2]);
-    PyArrayObject *means = new_array(ndim, shape, precision);
-    PyArrayObject *logarithms = new_array(ndim - 1, shape, precision);
+    PyArrayObject *query = (PyArrayObject *)arguments[0];
+    npy_intp shape[NPY_MAXDIMS], index[NPY_MAXDIMS] = {0}, item = PyArray_ITEMSIZE(query);
+    int ndim = PyArray_NDIM(query);
+    memcpy(shape, PyArray_DIMS(query), (size_t)ndim * sizeof *shape);
+    shape[ndim - 1] = call.width;
+    call.operands[QUERY] = for_blas(query);
+    call.operands[TURNED_KEY] = turned((PyArrayObject *)arguments[1], call.queries);
+    call.operands[VALUE] = for_blas((PyArrayObject *)arguments[2]);
     results made = {
-        .failed = query == NULL || key == NULL || value == NULL || means == NULL ||
-                  logarithms == NULL};
-    made.failed = made.failed || attend_all(
-                                     &loop, precision, &sizes, query, key, value, means,
-                                     logarithms) < 0;
-    add_result(&made, means);
-    add_result(&made, logarithms);
-    Py_XDECREF(query);
-    Py_XDECREF(key);
-    Py_XDECREF(value);
+        .failed = call.operands[QUERY] == NULL || call.operands[TURNED_KEY] == NULL ||
+                  call.operands[VALUE] == NULL};
+    char *means = add_result(&made, new_array(ndim, shape, call.precision));
+    char *logarithms = add_result(&made, new_array(ndim - 1, shape, call.precision));
+    workspace room = {0};
+    made.failed = made.failed || !find_product_loop(call.precision ? NPY_DOUBLE : NPY_FLOAT, &loop) ||
+                  make_room(&room, &call, item, 1) < 0;
+    for (int more = !made.failed; more; more = advance_head(&call, index)) {
+        set_head(&call, index);
+        attend(&loop, &call, &room, means, logarithms);
+        means += call.queries * call.width * item;
+        logarithms += call.queries * item;
+    }
+    PyMem_RawFree(room.scores);
+    release(&call);
+    return tuple_of(&made);
+}
+
+/* A new array of zeros with the shape of another one. */
+static PyArrayObject *
+zeros_like(PyObject *array)
+{
+    PyArrayObject *model = (PyArrayObject *)array;
+    return (PyArrayObject *)PyArray_Zeros(
+        PyArray_NDIM(model), PyArray_DIMS(model),
+        (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(model)), 0);
+}
+
+/* attention_backward(grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale, mask):
+ * the gradients of query, key and value, and None. That of a mask is the reference's. */
+COMPUTE(attention_backward)
+{
+    attention_call call = {0};
+    ufunc_loop loop;
+    int asked[4];
+    PyArrayObject *query = (PyArrayObject *)arguments[1], *grad = (PyArrayObject *)arguments[0];
+    if (!read_flags(arguments[9], 4, asked) ||
+        !read_attention(arguments + 1, arguments[6], arguments[7], arguments[8], &call)) {
+        return NULL;
+    }
+    int last = PyArray_NDIM(query) - 1;
+    PyArrayObject *mask = call.operands[MASK];
+    if ((asked[3] && mask != NULL && PyArray_TYPE(mask) != NPY_BOOL) ||
+        precision_of(arguments[0]) != call.precision ||
+        !have_same_heads(arguments[0], arguments[1]) ||
+        PyArray_DIM(grad, last - 1) != call.queries || PyArray_DIM(grad, last) != call.width) {
+        release(&call);
+        return NULL;
+    }
+    npy_intp index[NPY_MAXDIMS] = {0}, item = PyArray_ITEMSIZE(query);
+    call.operands[GRAD] = for_blas(grad);
+    call.operands[QUERY] = for_blas(query);
+    call.operands[KEY] = for_blas((PyArrayObject *)arguments[2]);
+    call.operands[TURNED_KEY] = turned((PyArrayObject *)arguments[2], call.queries);
+    call.operands[TURNED_VALUE] = turned((PyArrayObject *)arguments[3], call.queries);
+    results made = {
+        .failed = call.operands[GRAD] == NULL || call.operands[QUERY] == NULL ||
+                  call.operands[KEY] == NULL || call.operands[TURNED_KEY] == NULL ||
+                  call.operands[TURNED_VALUE] == NULL};
+    char *to_query = add_result(&made, zeros_like(arguments[1]));
+    char *to_key = add_result(&made, zeros_like(arguments[2]));
+    char *to_value = add_result(&made, zeros_like(arguments[3]));
+    add_none(&made);
+    workspace room = {0};
+    made.failed = made.failed || !find_product_loop(call.precision ? NPY_DOUBLE : NPY_FLOAT, &loop) ||
+                  make_room(&room, &call, item, 3) < 0;
+    for (int more = !made.failed; more; more = advance_head(&call, index)) {
+        set_head(&call, index);
+        attend_backward(&loop, &call, &room, to_query, to_key, to_value);
+        rescale(call.precision, to_query, call.scale, call.queries * call.features);
+        rescale(call.precision, to_key, call.scale, call.keys * call.features);
+        to_query += call.queries * call.features * item;
+        to_key += call.keys * call.features * item;
+        to_value += call.keys * call.width * item;
+    }
+    PyMem_RawFree(room.scores);
+    release(&call);
     return tuple_of(&made);
 }
 
@@ -198,5 +432,13 @@ const kernel_row attention_rows[] = {
      {"query", "key", "value", "dropout_p", "is_causal", "attn_mask", "scale"},
      0,
      "3x1"},
+    {"attention_backward",
+     "table/attention.c",
+     __LINE__,
+     attention_backward,
+     {"grad", "query", "key", "value", "output", "logsumexp", "is_causal", "attn_mask", "scale",
+      "mask"},
+     0,
+     "5xxxx"},
     {NULL},
 };

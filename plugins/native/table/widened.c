@@ -27,7 +27,8 @@ read_dtypes(widened_call *call, const kernel_row *row)
             continue;
         }
         PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)each);
-        if (i >= leading && PyTypeNum_ISINTEGER(dtype->type_num)) { /* indices, as they are */
+        if (i >= leading && (PyTypeNum_ISINTEGER(dtype->type_num) ||
+                             PyTypeNum_ISBOOL(dtype->type_num))) { /* indices, masks: as they are */
             continue;
         }
         int half = half_of((PyArrayObject *)each);

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import dovetail
+from dovetail_aten.kernel_support import array_kernel_table
+from dovetail_cpu import CpuArrays
 from dovetail_dispatcher import compiled_code
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import backend, backend_key
@@ -30,6 +32,15 @@ def kernel(name: str) -> Any:
     found = registry.find(f"aten::{base}", overload).newest(backend_key("Dense", backend("cpu")))
     assert isinstance(found.fn, _core.CompiledKernel)
     return found.fn
+
+
+def helper(name: str) -> Any:
+    """Return what derivatives call by a name on the cpu, which is compiled."""
+    skip_uncompiled()
+    side = CpuArrays()
+    found = array_kernel_table(np, side, compiled=side.compiled).helpers[name]
+    assert isinstance(found, _core.CompiledKernel)
+    return found
 
 
 def close(found: np.ndarray, expected: np.ndarray, units: float, scale: Any = 1.0) -> None:

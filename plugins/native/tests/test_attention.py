@@ -12,7 +12,7 @@ core = pytest.importorskip("dovetail_native._core", reason="built without a C co
 
 from dovetail_dispatcher import compiled_code  # noqa: E402 - after what may be missing
 
-from .compiled_kernels import UNITS, close, kernel  # noqa: E402
+from .compiled_kernels import UNITS, close, helper, kernel  # noqa: E402
 from .layouts import LAYOUTS, numbers  # noqa: E402
 
 pytestmark = [
@@ -61,6 +61,71 @@ def test_attention_agrees_with_the_reference(dtype, layout, is_causal):
             np.testing.assert_array_equal(each, old)
 
 
+def masks_of(shape: tuple[Any, ...], dtype: str) -> list[Any]:
+    """Return no mask, and masks of truth values and of numbers that spread over some axes."""
+    lead, queries, keys, *_ = shape
+    chances = np.random.default_rng(0)
+    spread = ((queries, keys), (queries, 1), (*[1 for _ in lead], 1, keys), (*lead, queries, keys))
+    truths = [chances.random(each) > 0.4 for each in spread]
+    truths[0][0] = False  # a query that sees nothing
+    added = [chances.standard_normal(each).astype(dtype) for each in spread]
+    strided = np.repeat(added[-1], 2, -1)[..., ::2]
+    unaligned = np.frombuffer(b"0" + added[0].tobytes(), "u1")[1:].view(dtype).reshape(spread[0])
+    return [
+        None,
+        *truths,
+        truths[-1].swapaxes(-1, -2).copy().swapaxes(-1, -2),
+        *added,
+        strided,
+        unaligned,
+    ]
+
+
+@pytest.mark.parametrize("is_causal", (False, True))
+@pytest.mark.parametrize("dtype", ("f4", "f8"))
+def test_masks_agree_with_the_reference(dtype, is_causal):
+    compiled = kernel(NAME)
+    for shape in SHAPES:
+        given = operands(shape, dtype, "C order")
+        for mask in masks_of(shape, dtype):
+            for scale in (None, -0.5):
+                call = {"is_causal": is_causal, "attn_mask": mask, "scale": scale}
+                found = compiled(*given, **call)
+                expected = compiled.__wrapped__(*given, **call)
+                for one, other in zip(found, expected, strict=True):
+                    close(one, other, 2000 * UNITS[dtype], 4.0)
+
+
+@pytest.mark.parametrize("is_causal", (False, True))
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ("f4", "f8"))
+def test_gradients_agree_with_the_reference(dtype, layout, is_causal):
+    compiled = helper("attention_backward")
+    for shape in SHAPES:
+        lead, queries, *_, width = shape
+        given = operands(shape, dtype, layout)
+        grad = LAYOUTS[layout](numbers((*lead, queries, width), dtype, 9, False))
+        masks = masks_of(shape, dtype) if layout == "C order" else [None]
+        for mask in masks:
+            for scale in (None, -0.5):
+                call = (grad, *given, None, None, is_causal, mask, scale, (True, True, True, False))
+                found, expected = compiled(*call), compiled.__wrapped__(*call)
+                assert found[3] is None
+                for one, other in zip(found[:3], expected[:3], strict=True):
+                    close(one, other, 4000 * UNITS[dtype], 1 + np.abs(other).max())
+                    assert one.flags.c_contiguous
+
+
+def test_the_gradient_of_a_mask_is_the_references():
+    left = object()
+    compiled = core.CompiledKernel("attention_backward", lambda *_: left)
+    given = operands(((), 5, 7, 3, 2), "f4", "C order")
+    call = [np.ones((5, 2), "f4"), *given, None, None, False, np.ones((5, 7), "f4"), None]
+    assert compiled(*call, [True, True, True, True]) is left
+    assert compiled(*call, [True, True, True, False]) is not left
+    assert compiled(np.ones((4, 2), "f4"), *call[1:], [True, True, True, False]) is left
+
+
 @pytest.mark.parametrize("dtype", (np.float16, ml_dtypes.bfloat16))
 def test_half_precision_is_rounded_once(dtype):
     compiled = kernel(NAME)
@@ -102,7 +167,10 @@ def test_nan_stays_in_its_row():
     "change",
     (
         {"dropout_p": 0.5},
-        {"attn_mask": np.ones((5, 7), bool)},
+        {"attn_mask": np.ones((5, 6), bool)},
+        {"attn_mask": np.ones((1, 2, 5, 7), bool)},
+        {"attn_mask": np.ones((5, 7))},
+        {"attn_mask": np.ones((5, 7), int)},
         {"key": np.ones((2, 7, 4), "f4")},
         {"key": np.ones((2, 7, 3))},
         {"key": np.ones((1, 7, 3), "f4")},

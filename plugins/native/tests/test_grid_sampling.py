@@ -10,9 +10,7 @@ import pytest
 
 pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
 
-from dovetail_native import _core
-
-from .compiled_kernels import UNITS, close, kernel
+from .compiled_kernels import UNITS, close, helper, kernel
 from .layouts import LAYOUTS, numbers
 
 SHAPES = (
@@ -43,7 +41,7 @@ def points_of(shape, points, dtype, seed, special):
 def test_values_and_gradients(shape, points, dtype, special):
     compiled = kernel(f"grid_sampler_{len(shape) - 2}d")
     x, grid = numbers(shape, dtype, 1, False), points_of(shape, points, dtype, 2, special)
-    backward = helper()
+    backward = helper("grid_sampler_backward")
     for mode, padding, corners in HOW:
         how = mode, padding, corners
         if mode == 2 and len(shape) == 5:
@@ -66,23 +64,10 @@ def test_values_and_gradients(shape, points, dtype, special):
                     close(one, other, 2000 * UNITS[dtype], 1e4)
 
 
-def helper():
-    """Return the compiled kernel of the gradients."""
-    import dovetail
-    from dovetail_aten.kernel_support import array_kernel_table
-    from dovetail_cpu import CpuArrays
-
-    dovetail.ones(1, device="cpu")
-    side = CpuArrays()
-    found = array_kernel_table(np, side, compiled=side.compiled).helpers["grid_sampler_backward"]
-    assert isinstance(found, _core.CompiledKernel)
-    return found
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ("f4", "f8"))
 def test_layouts_have_the_same_bits(dtype, layout):
-    compiled, backward = kernel("grid_sampler_2d"), helper()
+    compiled, backward = kernel("grid_sampler_2d"), helper("grid_sampler_backward")
     shape, points = SHAPES[0]
     x, grid = numbers(shape, dtype, 1, False), points_of(shape, points, dtype, 2, True)
     x, grid = [LAYOUTS[layout](each) for each in (x, grid)]
@@ -100,7 +85,7 @@ def test_layouts_have_the_same_bits(dtype, layout):
 
 @pytest.mark.parametrize("dtype", (np.float16, ml_dtypes.bfloat16))
 def test_half_precision_is_single_precision_rounded_once(dtype):
-    compiled, backward = kernel("grid_sampler_2d"), helper()
+    compiled, backward = kernel("grid_sampler_2d"), helper("grid_sampler_backward")
     shape, points = SHAPES[3]
     x, grid = numbers(shape, "f4", 1, False), points_of(shape, points, "f4", 2, False)
     x, grid = x.astype(dtype), grid.astype(dtype)

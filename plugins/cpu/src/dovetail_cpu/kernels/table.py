@@ -14,7 +14,6 @@ FAST_FAMILIES: Final = {
     "normalization.ChannelNormalization": "dovetail_cpu.kernels.scans.WideChannels",
     "matmul.MatrixProducts": "dovetail_cpu.kernels.matmul.FastMatrixProducts",
     "linalg.Factorizations": "dovetail_cpu.kernels.matrices.FastFactorizations",
-    "attention.Attention": "dovetail_cpu.kernels.attention.FastAttention",
     "recurrent.RecurrentSequences": "dovetail_cpu.kernels.recurrence.OneThreadSequences",
     "convolution.Convolutions": "dovetail_cpu.kernels.convolution.FastConvolutions",
     "convolution.Patches": "dovetail_cpu.functions.patches.FastPatches",
