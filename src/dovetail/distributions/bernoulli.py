@@ -19,19 +19,10 @@ from .utils import attribute, broadcast_all, validated
 class Bernoulli(Chances, ExponentialFamily):
     """Bernoulli distribution: 1 with probability `probs` (or log-odds `logits`), else 0."""
 
-    arg_constraints = {  # noqa: RUF012
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0
     mean = attribute("probs")
-
-    def __init__(
-        self, probs: object = None, logits: object = None, validate_args: bool | None = None
-    ) -> None:
-        self._set_chances(validate_args, probs, logits)
 
     @property
     def mode(self) -> Tensor:

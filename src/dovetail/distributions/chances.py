@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail_aten import Tensor
 
+from . import constraints
 from .distribution import Distribution
 from .utils import (
     attribute,
@@ -38,6 +39,16 @@ class OneOfTwo(Distribution):
 class Chances(OneOfTwo):
     """Base class of distributions with probabilities of success `probs`, or log-odds `logits`."""
 
+    arg_constraints = {  # noqa: RUF012
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+
+    def __init__(
+        self, probs: object = None, logits: object = None, validate_args: bool | None = None
+    ) -> None:
+        self._set_chances(validate_args, probs, logits)
+
     def _set_chances(
         self, validate_args: bool | None, probs: object, logits: object, **others: Any
     ) -> None:
@@ -64,6 +75,10 @@ class Shares(Distribution):
     normalized `probs`, or the softmax of `logits`.
     """
 
+    arg_constraints = {  # noqa: RUF012
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
     _categorical: Any
     """The distribution that holds the chances."""
     probs = attribute("_categorical.probs")

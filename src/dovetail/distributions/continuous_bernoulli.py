@@ -29,10 +29,6 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
         suffer from cancellation there.
     """
 
-    arg_constraints = {  # noqa: RUF012
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0

@@ -20,16 +20,12 @@ class Geometric(Chances):
     (or log-odds `logits`).
     """
 
-    arg_constraints = {  # noqa: RUF012
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
     support = constraints.nonnegative_integer
 
     def __init__(
         self, probs: object = None, logits: object = None, validate_args: bool | None = None
     ) -> None:
-        self._set_chances(validate_args, probs, logits)
+        super().__init__(probs, logits, validate_args)
         if self._validate_args and probs is not None and not holds_everywhere(self.probs > 0):
             bad = self.probs[self.probs <= 0]
             raise ValueError(

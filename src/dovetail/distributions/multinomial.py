@@ -22,11 +22,6 @@ class Multinomial(Shares):
     `probs` or `logits`.
     """
 
-    arg_constraints = {  # noqa: RUF012
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
-
     def __init__(
         self,
         total_count: int = 1,

@@ -49,6 +49,17 @@ class CovarianceMatrix(Distribution):
 
     _unbroadcasted_scale_tril: Tensor
 
+    @staticmethod
+    def _only(error: type[Exception], **given: Any) -> tuple[str, Any]:
+        """Return the one matrix that is given to a constructor, with its name."""
+        found = [(name, matrix) for name, matrix in given.items() if matrix is not None]
+        if len(found) != 1:
+            raise error(
+                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
+                "specified."
+            )
+        return found[0]
+
     def _set_factor(self, name: str, matrix: Tensor) -> None:
         """Compute the factor of the matrix that the constructor was given as `name`."""
         if name == "scale_tril":
@@ -103,23 +114,16 @@ class MultivariateNormal(CovarianceMatrix):
     ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        given = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        if sum(value is not None for value in given.values()) != 1:
-            raise ValueError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
-                "specified."
-            )
-        name, matrix = next(iter([(n, value) for n, value in given.items() if value is not None]))
+        name, matrix = self._only(
+            ValueError,
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
+        )
         if matrix.dim() < 2:
+            noun = " matrix" if name == "scale_tril" else ""
             raise ValueError(
-                f"{name} matrix must be at least two-dimensional, with optional leading batch "
-                "dimensions"
-                if name == "scale_tril"
-                else f"{name} must be at least two-dimensional, with optional leading batch "
+                f"{name}{noun} must be at least two-dimensional, with optional leading batch "
                 "dimensions"
             )
         shape = broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])

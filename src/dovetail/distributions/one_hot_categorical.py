@@ -19,10 +19,6 @@ from .utils import attribute, clamp_probs, validated
 class OneHotCategorical(Shares):
     """Categorical distribution over one-hot vectors, with probabilities `probs` or `logits`."""
 
-    arg_constraints = {  # noqa: RUF012
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
     support = constraints.one_hot
     has_enumerate_support = True
     mean = attribute("probs")

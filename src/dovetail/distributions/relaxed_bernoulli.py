@@ -20,10 +20,6 @@ __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 class LogitRelaxedBernoulli(Chances):
     """Log-odds of relaxed Bernoulli numbers (Maddison, Mnih and Teh 2017, arXiv:1611.00712)."""
 
-    arg_constraints = {  # noqa: RUF012
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
     support = constraints.real
 
     def __init__(
@@ -59,10 +55,7 @@ class RelaxedBernoulli(TransformedDistribution):
     1.
     """
 
-    arg_constraints = {  # noqa: RUF012
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = Chances.arg_constraints
     support = constraints.unit_interval
     has_rsample = True
     temperature: Any = attribute("base_dist.temperature", "The temperature.")

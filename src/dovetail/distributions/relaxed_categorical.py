@@ -21,10 +21,6 @@ __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 class ExpRelaxedCategorical(Shares):
     """Logarithms of relaxed one-hot vectors (Jang, Gu and Poole 2017, arXiv:1611.01144)."""
 
-    arg_constraints = {  # noqa: RUF012
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
     support = constraints.real_vector
     has_rsample = True
 
@@ -66,10 +62,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     one-hot vectors.
     """
 
-    arg_constraints = {  # noqa: RUF012
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
+    arg_constraints = Shares.arg_constraints
     support = constraints.simplex
     has_rsample = True
     temperature: Any = attribute("base_dist.temperature", "The temperature.")
