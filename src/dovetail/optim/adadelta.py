@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import dovetail_aten as aten
 from dovetail_aten import Tensor
 
-from .elementwise import ElementwiseOptimizer, decayed, first_step
+from .elementwise import ElementwiseOptimizer, decayed
 from .functional_steps import functional_step
 from .optimizer import Params
 from .options import add_scaled, mix_square, option, options_of
@@ -41,6 +40,8 @@ class Adadelta(ElementwiseOptimizer):
         For an option out of range.
     """
 
+    _means = ("square_avg", "acc_delta")
+
     def __init__(
         self,
         params: Params,
@@ -58,11 +59,6 @@ class Adadelta(ElementwiseOptimizer):
             raise ValueError(f"Invalid rho value: {rho}. It must be within [0, 1].")
         names = "lr rho eps weight_decay maximize capturable foreach differentiable"
         super().__init__(params, options_of(locals(), names))
-
-    def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
-        first_step(state)
-        state["square_avg"] = aten.zeros_like(parameter)
-        state["acc_delta"] = aten.zeros_like(parameter)
 
     def _update(
         self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: dict[str, Any]

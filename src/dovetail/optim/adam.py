@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 
-from .elementwise import ElementwiseOptimizer, decayed, first_step, shrink
+from .elementwise import ElementwiseOptimizer, decayed, shrink
 from .functional_steps import functional_step
 from .optimizer import Params
 from .options import (
@@ -55,6 +55,7 @@ class Adam(ElementwiseOptimizer):
     """
 
     _fused_rule = "adam"
+    _means = ("exp_avg", "exp_avg_sq")
     _later_options: ClassVar[dict[str, Any]] = {
         "amsgrad": False,
         "maximize": False,
@@ -89,9 +90,7 @@ class Adam(ElementwiseOptimizer):
         super().__init__(params, options_of(locals(), names))
 
     def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
-        first_step(state)
-        state["exp_avg"] = aten.zeros_like(parameter)
-        state["exp_avg_sq"] = aten.zeros_like(parameter)
+        super()._start(state, parameter, group)
         if group["amsgrad"]:
             state["max_exp_avg_sq"] = aten.zeros_like(parameter)
 

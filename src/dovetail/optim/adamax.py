@@ -7,7 +7,7 @@ from typing import Any
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 
-from .elementwise import ElementwiseOptimizer, decayed, first_step
+from .elementwise import ElementwiseOptimizer, decayed
 from .functional_steps import functional_step
 from .optimizer import Params
 from .options import add_quotient, mix, option, options_of
@@ -40,6 +40,8 @@ class Adamax(ElementwiseOptimizer):
         For an option out of range.
     """
 
+    _means = ("exp_avg", "exp_inf")
+
     def __init__(
         self,
         params: Params,
@@ -55,11 +57,6 @@ class Adamax(ElementwiseOptimizer):
     ) -> None:
         names = "lr betas eps weight_decay foreach maximize differentiable capturable"
         super().__init__(params, options_of(locals(), names))
-
-    def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
-        first_step(state)
-        state["exp_avg"] = aten.zeros_like(parameter)
-        state["exp_inf"] = aten.zeros_like(parameter)
 
     def _update(
         self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: dict[str, Any]

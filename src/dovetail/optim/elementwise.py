@@ -19,8 +19,8 @@ from .vectors import FEWEST, Pair, Vectors, may_join
 
 
 class ElementwiseOptimizer(Optimizer):
-    """Base class of optimizers that define `_start`, the initial state of a parameter, and
-    `_update`, the rule.
+    """Base class of optimizers that define `_update`, the rule, and `_means` or `_start`, the
+    initial state of a parameter.
     """
 
     _numbers: tuple[str, ...] = ("step",)
@@ -30,6 +30,8 @@ class ElementwiseOptimizer(Optimizer):
     """Parameters from which on it is faster to lay them end to end."""
     _fused_rule: ClassVar[str] = ""
     """The name of the rule for backends that have a kernel for it."""
+    _means: ClassVar[tuple[str, ...]] = ()
+    """Values of the state that are zero before the first step, of the shape of the parameter."""
     _captured: ClassVar[tuple[str, ...]] = ("params", "state_steps")
     """What lies on the device where steps are captured."""
     _later_options: ClassVar[dict[str, Any]] = {
@@ -107,7 +109,8 @@ class ElementwiseOptimizer(Optimizer):
 
     def _start(self, state: dict[str, Any], parameter: Tensor, group: ParamGroup) -> None:
         """Put into `state` what the rule needs before the first step of a parameter."""
-        raise NotImplementedError
+        first_step(state)
+        state.update({name: aten.zeros_like(parameter) for name in self._means})
 
     def _update(
         self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: ParamGroup

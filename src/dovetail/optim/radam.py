@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import dovetail_aten as aten
 from dovetail_aten import Tensor
 
-from .elementwise import ElementwiseOptimizer, decayed, first_step, shrink
+from .elementwise import ElementwiseOptimizer, decayed, shrink
 from .functional_steps import functional_step
 from .optimizer import Params
 from .options import add_number, add_quotient, add_scaled, mix, mix_square, option, options_of
@@ -44,6 +43,7 @@ class RAdam(ElementwiseOptimizer):
         For an option out of range.
     """
 
+    _means = ("exp_avg", "exp_avg_sq")
     _later_options: ClassVar[dict[str, Any]] = {
         **ElementwiseOptimizer._later_options,
         "decoupled_weight_decay": False,
@@ -68,11 +68,6 @@ class RAdam(ElementwiseOptimizer):
             "differentiable"
         )
         super().__init__(params, options_of(locals(), names))
-
-    def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
-        first_step(state)
-        state["exp_avg"] = aten.zeros_like(parameter)
-        state["exp_avg_sq"] = aten.zeros_like(parameter)
 
     def _update(
         self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: dict[str, Any]
