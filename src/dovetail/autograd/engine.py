@@ -1,23 +1,5 @@
 """The engine, its tasks, queue and buffers, under the names that they have in PyTorch's C++."""
 
-from dovetail_autograd import (
-    Engine,
-    ExecInfo,
-    GraphRoot,
-    GraphTask,
-    InputBuffer,
-    NodeTask,
-    ReadyQueue,
-    current_graph_task,
-)
+from dovetail_kernel import attach_stub as _attach_stub
 
-__all__ = [
-    "Engine",
-    "ExecInfo",
-    "GraphRoot",
-    "GraphTask",
-    "InputBuffer",
-    "NodeTask",
-    "ReadyQueue",
-    "current_graph_task",
-]
+__getattr__ = _attach_stub(__name__)

@@ -2,32 +2,6 @@
 of backwards.
 """
 
-from dovetail_autograd import (
-    GradientEdge,
-    Node,
-    Plan,
-    PlannedNode,
-    allow_mutation_on_saved_tensors,
-    disable_saved_tensors_hooks,
-    get_gradient_edge,
-    increment_version,
-    plan,
-    register_multi_grad_hook,
-    save_on_cpu,
-    saved_tensors_hooks,
-)
+from dovetail_kernel import attach_stub as _attach_stub
 
-__all__ = [
-    "GradientEdge",
-    "Node",
-    "Plan",
-    "PlannedNode",
-    "allow_mutation_on_saved_tensors",
-    "disable_saved_tensors_hooks",
-    "get_gradient_edge",
-    "increment_version",
-    "plan",
-    "register_multi_grad_hook",
-    "save_on_cpu",
-    "saved_tensors_hooks",
-]
+__getattr__ = _attach_stub(__name__)

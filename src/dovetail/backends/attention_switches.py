@@ -4,60 +4,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 _switches = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True, "reduction": False}
 
 
-def enable_flash_sdp(enabled: bool) -> None:
-    """Store the setting and ignore it: there is a single attention kernel."""
-    _switches["flash"] = bool(enabled)
+def _switch(
+    set_name: str, get_name: str, switch: str, reason: str = "there is a single attention kernel"
+) -> tuple[Callable[[bool], None], Callable[[], bool]]:
+    """Return the functions that store a setting and return it."""
+
+    def store(enabled: bool) -> None:
+        _switches[switch] = bool(enabled)
+
+    def stored() -> bool:
+        return _switches[switch]
+
+    store.__name__ = store.__qualname__ = set_name
+    store.__doc__ = f"Store the setting and ignore it: {reason}."
+    stored.__name__ = stored.__qualname__ = get_name
+    stored.__doc__ = f"Return the value set by `{set_name}`; {_switches[switch]} by default."
+    return store, stored
 
 
-def flash_sdp_enabled() -> bool:
-    """Return the value set by `enable_flash_sdp`; True by default."""
-    return _switches["flash"]
-
-
-def enable_math_sdp(enabled: bool) -> None:
-    """Store the setting and ignore it, as `enable_flash_sdp`."""
-    _switches["math"] = bool(enabled)
-
-
-def math_sdp_enabled() -> bool:
-    """Return the value set by `enable_math_sdp`; True by default."""
-    return _switches["math"]
-
-
-def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Store the setting and ignore it, as `enable_flash_sdp`."""
-    _switches["mem_efficient"] = bool(enabled)
-
-
-def mem_efficient_sdp_enabled() -> bool:
-    """Return the value set by `enable_mem_efficient_sdp`; True by default."""
-    return _switches["mem_efficient"]
-
-
-def enable_cudnn_sdp(enabled: bool) -> None:
-    """Store the setting and ignore it, as `enable_flash_sdp`."""
-    _switches["cudnn"] = bool(enabled)
-
-
-def cudnn_sdp_enabled() -> bool:
-    """Return the value set by `enable_cudnn_sdp`; True by default."""
-    return _switches["cudnn"]
-
-
-def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
-    """Store the setting, as `enable_flash_sdp`: sums of half precision are always float32."""
-    _switches["reduction"] = bool(enabled)
-
-
-def fp16_bf16_reduction_math_sdp_allowed() -> bool:
-    """Return the value set by `allow_fp16_bf16_reduction_math_sdp`; False by default."""
-    return _switches["reduction"]
+enable_flash_sdp, flash_sdp_enabled = _switch("enable_flash_sdp", "flash_sdp_enabled", "flash")
+enable_math_sdp, math_sdp_enabled = _switch("enable_math_sdp", "math_sdp_enabled", "math")
+enable_mem_efficient_sdp, mem_efficient_sdp_enabled = _switch(
+    "enable_mem_efficient_sdp", "mem_efficient_sdp_enabled", "mem_efficient"
+)
+enable_cudnn_sdp, cudnn_sdp_enabled = _switch("enable_cudnn_sdp", "cudnn_sdp_enabled", "cudnn")
+allow_fp16_bf16_reduction_math_sdp, fp16_bf16_reduction_math_sdp_allowed = _switch(
+    "allow_fp16_bf16_reduction_math_sdp",
+    "fp16_bf16_reduction_math_sdp_allowed",
+    "reduction",
+    "sums of half precision are always float32",
+)
 
 
 def is_flash_attention_available() -> bool:

@@ -1,0 +1,12 @@
+from dovetail_autograd import GradientEdge as GradientEdge
+from dovetail_autograd import Node as Node
+from dovetail_autograd import Plan as Plan
+from dovetail_autograd import PlannedNode as PlannedNode
+from dovetail_autograd import allow_mutation_on_saved_tensors as allow_mutation_on_saved_tensors
+from dovetail_autograd import disable_saved_tensors_hooks as disable_saved_tensors_hooks
+from dovetail_autograd import get_gradient_edge as get_gradient_edge
+from dovetail_autograd import increment_version as increment_version
+from dovetail_autograd import plan as plan
+from dovetail_autograd import register_multi_grad_hook as register_multi_grad_hook
+from dovetail_autograd import save_on_cpu as save_on_cpu
+from dovetail_autograd import saved_tensors_hooks as saved_tensors_hooks
