@@ -31,15 +31,36 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--show", action="append", default=[], metavar="FILE")
     own, rest = parser.parse_known_args(arguments)
     compile_with_counters()
-    for path in COUNTERS.glob("*.gcda"):
-        path.unlink()
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    settings = {**os.environ, "PYTHONPATH": str(FOLDER), "DOVETAIL_NATIVE": "1"}
     has_paths = any([(ROOT / each.partition("::")[0]).exists() for each in rest])
-    tests = [*command, *rest, *([] if has_paths else [str(ROOM / "tests")])]
-    status = subprocess.run(tests, cwd=ROOT, env=settings, check=False).returncode
+    status = run_tests([*rest, *([] if has_paths else [str(ROOM / "tests")])])
     report(reached_lines(), own.show)
     return status
+
+
+def run_tests(arguments: Sequence[str]) -> int:
+    """Run tests with counters that begin at zero; return the status of pytest."""
+    for path in COUNTERS.glob("*.gcda"):
+        path.unlink()
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    settings = {**os.environ, "PYTHONPATH": str(FOLDER), "DOVETAIL_NATIVE": "1"}
+    return subprocess.run(command, cwd=ROOT, env=settings, check=False).returncode
+
+
+def tests_by_line(files: Sequence[Path]) -> dict[tuple[str, int], list[str]]:
+    """Return for each line of the room which of some test files reach it. A line without a counter
+    of its own is reached as the one before it.
+    """
+    compile_with_counters()
+    by_line: dict[tuple[str, int], list[str]] = {}
+    for test in files:
+        run_tests([str(test)])
+        name = test.relative_to(ROOT).as_posix()
+        for file, lines in reached_lines().items():
+            is_reached = False
+            for line in range(1, max(lines) + 1):
+                is_reached = lines.get(line, is_reached)
+                by_line.setdefault((file, line), []).extend([name] * is_reached)
+    return by_line
 
 
 def compile_with_counters() -> None:
@@ -57,17 +78,16 @@ def compile_with_counters() -> None:
 def reached_lines() -> dict[str, dict[int, bool]]:
     """Return for every file of the room which of its lines ran."""
     found: dict[str, dict[int, bool]] = defaultdict(dict)
-    for counters in COUNTERS.glob("*.gcda"):
-        words = ["gcov", "--json-format", "--stdout", str(counters)]
-        printed = subprocess.run(words, capture_output=True, text=True, cwd=FOLDER, check=True)
-        for document in filter(None, printed.stdout.splitlines()):
-            for file in json.loads(document)["files"]:
-                path = Path(file["file"]).resolve()
-                if path.is_relative_to(ROOM):
-                    lines = found[str(path.relative_to(ROOM))]
-                    for line in file["lines"]:
-                        number = line["line_number"]
-                        lines[number] = lines.get(number, False) or line["count"] > 0
+    words = ["gcov", "--json-format", "--stdout", *map(str, COUNTERS.glob("*.gcda"))]
+    printed = subprocess.run(words, capture_output=True, text=True, cwd=FOLDER, check=True)
+    for document in filter(None, printed.stdout.splitlines()):
+        for file in json.loads(document)["files"]:
+            path = Path(file["file"]).resolve()
+            if path.is_relative_to(ROOM):
+                lines = found[str(path.relative_to(ROOM))]
+                for line in file["lines"]:
+                    number = line["line_number"]
+                    lines[number] = lines.get(number, False) or line["count"] > 0
     return found
 
 

@@ -37,6 +37,8 @@ IN_C = [
 ]  # fmt: skip
 STATEMENT = r"^ +(?!Py_|PyMem_|return|free)[\w>.\[\]-]+(\(.*\)| [-+|&]?= .*);$"
 """But one that lets go of memory or an object, which tests of leaks alone would notice."""
+LEFT_OUT_IN_C = r'"|^ *(/?\*|//|case |#)|alloc\('
+"""Lines of text and of comments, and sizes of memory, of which more is no error."""
 IN_C_BY_PATTERN = [
     (re.compile(r"(?<![\w.\"%])\d+(?![\w.\"])"), lambda text: str(int(text, 0) + 1)),
     (re.compile(r"(?<=if \()(?!\().*(?=\) \{$)"), lambda text: f"!({text})"),
@@ -159,7 +161,7 @@ def places_in_c(path: Path, base: Path) -> list[Place]:
         ]
         for pattern, change in IN_C_BY_PATTERN:
             pieces += [(*e.span(), change(e[0])) for e in pattern.finditer(line.rstrip("\n"))]
-        if function and line.startswith("  ") and not re.search(r'"|^ *(/?\*|//|case |#)', line):
+        if function and line.startswith("  ") and not re.search(LEFT_OUT_IN_C, line):
             for start, end, after in pieces:
                 key = (function, line[start:end], after)
                 span = (begin + start, begin + end)

@@ -5,7 +5,8 @@
 
 `find` needs coverage. It draws places that are not on record, runs the room's own tests that reach
 each, and adds to tests/mutations/ROOM.yaml which test noticed, or that none did. The room `core` is
-the C of the native room: a change is compiled, left out if that fails, and tried with all tests.
+the C of the native room: a change is compiled, left out if that fails, and tried with the files of
+tests that reach it by gcov, those of other rooms after its own.
 `replay` draws from what was noticed and fails if the test of a place passes now. A place whose code
 has changed since is skipped and counted. Both work on a copy of the room.
 """
@@ -22,11 +23,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import c_coverage
 import yaml
 from changed_places import Place, places, places_in_c
 
@@ -42,8 +44,17 @@ ROOMS = {
 """Folder and package of each room whose tests are tried; of native, the modules in Python, and as
 core those in C."""
 
-OF_THE_BUILD = ("test_building", "test_loading")
+OF_THE_BUILD = ("test_building", "test_loading", "test_instruction_sets")
 """Tests of the native room that compile or copy the room, and not what is changed."""
+
+OF_ALL = "test_taken_calls"
+"""The test that calls every operator."""
+
+OTHERS_OF_CORE = (
+    *("dispatcher/tests", "plugins/autograd/tests", "tests/interoperability"),
+    "tests/front/test_dlpack.py",
+)
+"""Tests of other rooms that run compiled code most."""
 
 SECONDS_OF_A_TEST = 120
 """What a change may make a test run before that counts as noticed."""
@@ -51,6 +62,9 @@ SECONDS_OF_A_TEST = 120
 
 class Copy:
     """A copy of a room's package, which comes before the room in what it runs."""
+
+    at_once = 40
+    """How many tests are run in a piece: what many reach is mostly noticed by the first of them."""
 
     def __init__(self, room: str, folder: Path) -> None:
         self.room, self.package = ROOMS[room]
@@ -65,6 +79,17 @@ class Copy:
     def passes_unchanged(self, test: str) -> bool:
         """Return whether a test passes alone where nothing is changed."""
         return self.passes(None, [test])[0]
+
+    def relevance(self, place: Place) -> Callable[[str], tuple[bool, bool, str]]:
+        """Return the order of tests for a place: the room's own first, of these one of every
+        operator, then those named for its file.
+        """
+        names = (OF_ALL, Path(place.file).stem)
+        return lambda test: (
+            not test.startswith(self.tests),
+            not any(each in test for each in names),
+            test,
+        )
 
     def all_places(self) -> list[Place]:
         """Return the places of every module, those that codegen writes left out."""
@@ -106,12 +131,15 @@ class Copy:
         for line in output.splitlines():
             if line.startswith(("FAILED ", "ERROR ")):
                 named = line.split(" ", 1)[1].split(" - ")[0]
-                return False, named if named.startswith(self.tests) else f"{self.room}/{named}"
+                is_whole = (ROOT / named.partition("::")[0]).exists()
+                return False, named if is_whole else f"{self.room}/{named}"
         return code == 0, tests[0] if len(tests) == 1 else ""
 
 
 class CopyOfCore(Copy):
     """A copy of the sources of the compiled core, which is compiled where a place is changed."""
+
+    at_once = 4
 
     def __init__(self, folder: Path) -> None:
         self.room, self.settings = ROOMS["core"][0], settings("core")
@@ -219,6 +247,13 @@ def tests_by_line(room: str, folder: Path) -> dict[tuple[str, int], list[str]]:
     return reached
 
 
+def tests_by_line_of_core() -> dict[tuple[str, int], list[str]]:
+    """Return the files of tests that reach each line of the compiled core, its room's first."""
+    own = sorted((ROOT / ROOMS["core"][0] / "tests").glob("test_*.py"))
+    others = [ROOT / each for each in OTHERS_OF_CORE]
+    return c_coverage.tests_by_line([e for e in own if e.stem not in OF_THE_BUILD] + others)
+
+
 def find(room: str, count: int, seed: int) -> None:
     """Try `count` more places of a room, and write down at once which test notices each."""
     target = RECORDS / f"{room}.yaml"
@@ -228,7 +263,7 @@ def find(room: str, count: int, seed: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         # Of the room itself: the copy is made after.
-        reached = {} if room == "core" else tests_by_line(room, folder)
+        reached = tests_by_line_of_core() if room == "core" else tests_by_line(room, folder)
         copy = copy_of(room, folder)
         new = [each for each in copy.all_places() if _identity(each.record()) not in known]
         random.Random(seed).shuffle(new)
@@ -243,9 +278,12 @@ def find(room: str, count: int, seed: int) -> None:
             records.append(record)
             print(f"{place.file}:{place.lines[0]} {place.before!r} -> {place.after!r}: ", end="")
             print(record["noticed_by"] or "not noticed", flush=True)
-            noticed = sum(bool(each["noticed_by"]) for each in records)
-            head = f"# {noticed} of {len(records)} noticed; the last by: python tools/mutations.py"
-            head += f" find {room} --count {total} --seed {seed}\n"
+            tests = [each["noticed_by"] for each in records if each["noticed_by"]]
+            own = sum(each.startswith(copy.tests) for each in tests)
+            head = f"# {own} of {len(records)} noticed"
+            head += f", {len(tests) - own} more by tests of other rooms" if room == "core" else ""
+            head += f"; the last by: python tools/mutations.py find {room} --count {total}"
+            head += f" --seed {seed}\n"
             target.write_text(head + yaml.safe_dump(records, sort_keys=False, width=100))
     print(head.strip("# \n"))
 
@@ -257,11 +295,9 @@ def _identity(record: dict[str, Any]) -> tuple[Any, ...]:
 def noticed_by(copy: Copy, place: Place, reached: dict[tuple[str, int], list[str]]) -> str | None:
     """Return a test that fails alone when the place is changed, and passes when it is not."""
     first, last = place.lines
-    unknown = [] if reached else [copy.tests]
-    lines = [reached.get((place.file, line), unknown) for line in range(first, last + 1)]
+    lines = [reached.get((place.file, line), []) for line in range(first, last + 1)]
     reaching = {test for each in lines for test in each}
-    # By pieces: a change that many tests reach is mostly noticed by the first of them.
-    pieces = batched(sorted(reaching - {copy.tests}), 40)
+    pieces = batched(sorted(reaching - {copy.tests}, key=copy.relevance(place)), copy.at_once)
     if copy.tests in reaching:
         files = sorted((ROOT / copy.tests).rglob("test_*.py"))
         files = [each for each in files if each.stem not in OF_THE_BUILD]
@@ -269,11 +305,10 @@ def noticed_by(copy: Copy, place: Place, reached: dict[tuple[str, int], list[str
         pieces += batched([each.relative_to(ROOT).as_posix() for each in files], 6)
     for piece in pieces:
         passed, failed = copy.passes(place, piece)
-        if passed:
-            continue
-        failed = failed or piece[0]  # no test has a name where the tests cannot be imported
-        if not copy.passes(place, [failed])[0] and copy.passes_unchanged(failed):
-            return failed
+        # No test has a name where the tests cannot be imported, or the process crashed.
+        for test in [] if passed else [failed] if failed else piece:
+            if not copy.passes(place, [test])[0] and copy.passes_unchanged(test):
+                return test
     return None
 
 

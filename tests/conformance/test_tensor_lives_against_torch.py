@@ -202,7 +202,7 @@ class Side:
             return ("a view that a write spoilt",)
         of_base = [place for place, each in enumerate(self.tensors) if x._base is each]
         grad = x.grad if x.is_leaf or x.retains_grad else None
-        strides = [step for step, size in zip(x.stride(), x.shape, strict=True) if size > 1]
+        strides = [step for step, n in zip(x.stride(), x.shape, strict=True) if n > 1 and x.numel()]
         return (
             *(tuple(x.shape), strides, x.numel() and x.storage_offset(), digits(x.detach())),
             *(x.requires_grad, x.is_leaf, inference, node, of_base, x.retains_grad),

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -280,3 +281,51 @@ def test_attribute_that_is_first_read_in_a_mode_is_an_entry_afterwards() -> None
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert done.stdout == "[True] Entry\n", done.stderr
+
+
+class Answer(dovetail.Tensor):
+    """A tensor whose class answers every call."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> int:
+        return 5
+
+
+class Answering(TorchFunctionMode):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> int:
+        return 6
+
+
+ANSWERED: dict[str, Callable[[Any, Any], Any]] = {
+    "the first argument": lambda x, s: dovetail.add(s, x),
+    "the third argument": lambda x, s: dovetail.addcmul(x, x, s),
+    "by name": lambda x, s: dovetail.add(x, other=s),
+    "with an option": lambda x, s: dovetail.add(s, 2, alpha=3),
+    "in a list": lambda x, s: dovetail.cat([x, s]),
+    "with a size spread out": lambda x, s: s.view(2, 1),
+    "a method": lambda x, s: s.sum(0),
+    "in place": lambda x, s: s.add_(x),
+    "an operator": lambda x, s: x + s,
+}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_no_function_but_the_handler_is_entered(name: str) -> None:
+    x, s = dovetail.ones(2), dovetail.ones(2).as_subclass(Answer)
+    call = ANSWERED[name]
+    entered: list[str] = []
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            entered.append(frame.f_code.co_name)
+
+    for context, answer in ((nullcontext(), 5), (Answering(), 6)):
+        with context:
+            assert call(x, s) == call(x, s) == answer
+            sys.setprofile(note)
+            try:
+                call(x, s)
+            finally:
+                sys.setprofile(None)
+        assert entered == ["<lambda>", "__torch_function__"]
+        entered.clear()

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dovetail
-from dovetail import optim
-from dovetail_dispatcher import compiled_code
+dovetail = pytest.importorskip("dovetail", reason="the front end is not installed")
+
+from dovetail import optim  # noqa: E402 - after what may be missing
+from dovetail_dispatcher import compiled_code  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(not compiled_code.is_in_force(), reason="there is no compiled code"),
