@@ -8,7 +8,7 @@ from dovetail_kernel import collection_paused as _collection_paused
 from dovetail_kernel import forward_old_places as _forward_old_places
 
 with _collection_paused():
-    from dovetail_aten import *  # noqa: F403 - the operators, Tensor and what makes tensors
+    import dovetail_aten as _aten  # noqa: F401 - its names are those of the stub
 from dovetail_aten.sockets import ARRAY_NAMESPACE as _ARRAY_NAMESPACE
 from dovetail_aten.sockets import SPARSE as _SPARSE
 from dovetail_dispatcher.sockets import CHECKS as _CHECK_LOADERS

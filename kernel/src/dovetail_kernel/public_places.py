@@ -100,7 +100,7 @@ def publish_name(module: str, name: str, value: Any, called: str = "") -> None:
         return
     if before.__class__ is not str or not before.startswith(_OURS):
         return
-    place = _shortest(module, name, defined) if "." in module else module
+    place = _shortest(module, name, value, defined) if "." in module else module
     if before != defined and _rank(before) <= _rank(place):
         return  # published, at a better place
     if _rank(place)[:2] == (False, True) and _rank(before)[:2] == (False, False):
@@ -153,12 +153,14 @@ def defining_module(value: object) -> str:
     return getattr(value, "__module__", None) or ""
 
 
-def _shortest(module: str, name: str, defined: str) -> str:
+def _shortest(module: str, name: str, value: object, defined: str) -> str:
     """Return the outermost package of `module` that has the same by the same name, loaded later."""
     package = module
     while package := package.rpartition(".")[0]:
         source = _lazy.get(package, {}).get(name)
-        if source is not None and (source == module or f"{defined}.".startswith(f"{source}.")):
+        if source is None or vars(sys.modules[package]).get(name, value) is not value:
+            continue
+        if source == module or f"{defined}.".startswith(f"{source}."):
             module = package
     return module
 
