@@ -24,18 +24,39 @@ for _ in range(20):
     np.ones(1 << 23)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
+STEPS = """
+import resource
+import dovetail
+x = dovetail.ones(1024, 1024, requires_grad=True)
+def step():
+    x.grad = None
+    (x.exp() * x).log_softmax(1).sum().backward()
+for _ in range(3):
+    step()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(10):
+    step()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+PAGES = 1024
+"""Of an array of the steps."""
 
 
-def faults(how: str) -> int:
+def faults(program: str, *how: str) -> int:
     done = subprocess.run(
-        [sys.executable, "-c", FAULTS, how], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program, *how], capture_output=True, text=True, check=True
     )
     return int(done.stdout)
 
 
 @pytest.mark.skipif(not IS_GLIBC, reason="The C library is not glibc.")
+def test_steps_take_no_new_pages_for_their_arrays():
+    assert faults(STEPS) < PAGES
+
+
+@pytest.mark.skipif(not IS_GLIBC, reason="The C library is not glibc.")
 def test_tuned_malloc_keeps_the_pages_of_large_arrays():
-    assert faults("tuned") * 10 < faults("plain")
+    assert faults(FAULTS, "tuned") * 10 < faults(FAULTS, "plain")
 
 
 def test_sizes_that_glibc_does_not_take_are_refused():

@@ -19,7 +19,9 @@ def _load() -> None:
     from dovetail_aten.backends import register_backend
 
     from .kernels.table import FAST_FAMILIES, define_whole_composites
+    from .memory.malloc import keep_freed_memory
 
+    keep_freed_memory()
     kernels = (define_whole_composites,)
     register_backend("cpu", np, CpuArrays, kernels=kernels, families=FAST_FAMILIES)
 

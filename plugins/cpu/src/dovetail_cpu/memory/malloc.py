@@ -8,12 +8,28 @@ from __future__ import annotations
 
 import ctypes
 import platform
+from contextlib import suppress
 from typing import Final, NamedTuple
+
+import numpy as np
 
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
 _GREATEST: Final = (1 << 31) - 1
 """mallopt takes an int."""
+_LARGEST_KEPT: Final = (1 << 25) - (1 << 14)
+"""Just below glibc's DEFAULT_MMAP_THRESHOLD_MAX, in bytes."""
+
+
+def keep_freed_memory() -> None:
+    """Let glibc reuse the memory of arrays of up to 32 MiB, and keep 64 MiB at the end of the heap.
+
+    Its thresholds follow the largest block that was freed, up to these sizes: one that is never
+    touched, and takes no memory, is freed here. Where the thresholds were set, by `tune_malloc` or
+    by the environment, they stay.
+    """
+    with suppress(MemoryError):  # a process that may not have so much address space
+        np.empty(_LARGEST_KEPT, np.uint8)
 
 
 class TunedMalloc(NamedTuple):
