@@ -15,7 +15,6 @@ const elementwise_kernels JOIN(elementwise, ISA) = {{
 #define NAME(function) function##_f32,
     {ELEMENTWISE_FUNCTIONS(NAME)},
 #undef NAME
-#define erfinv_f64 NULL
 #define NAME(function) function##_f64,
     {ELEMENTWISE_FUNCTIONS(NAME)},
 #undef NAME

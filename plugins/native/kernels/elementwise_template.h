@@ -223,14 +223,16 @@ GRADIENT(gelu_backward, NONE, g * OF(gelu_slope)(x))
 
 #if REAL_BITS == 32
 KERNEL(lgamma, NONE, (float)log_of_gamma(x))
-KERNEL(
-    erfinv, NONE,
-    OF(absolute)(x) < 1    ? erfinv_of(x)
-    : OF(absolute)(x) == 1 ? x * INFINITY
-                           : NAN)
+#define ERFINV erfinv_of
 #else
 KERNEL(lgamma, NONE, lgamma(x))
+#define ERFINV improved_erfinv
 #endif
+KERNEL(
+    erfinv, NONE,
+    OF(absolute)(x) < 1    ? ERFINV(x)
+    : OF(absolute)(x) == 1 ? x * (REAL)INFINITY
+                           : (REAL)NAN)
 
 INLINE REAL
 OF(wave)(REAL x, int is_cosine)
@@ -491,3 +493,4 @@ DIVISION(floor_divide, QUOTIENT)
 #undef TANH_CUBIC
 #undef NOT_POSITIVE
 #undef FAR
+#undef ERFINV

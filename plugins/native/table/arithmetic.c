@@ -383,6 +383,53 @@ COMPUTE(complex_of_polar)
     return made;
 }
 
+/* ---- vectors of three elements ----------------------------------------------------------------- */
+
+#define CROSS(type)                                                                               \
+    static void cross_of_##type(                                                                  \
+        type *to, const type *x, const type *y, npy_intp outer, npy_intp inner)                   \
+    {                                                                                             \
+        for (npy_intp i = 0; i < outer * inner; i++) {                                            \
+            npy_intp at = i / inner * 3 * inner + i % inner, next = at + inner, last = next + inner; \
+            to[at] = x[next] * y[last] - x[last] * y[next];                                       \
+            to[next] = x[last] * y[at] - x[at] * y[last];                                         \
+            to[last] = x[at] * y[next] - x[next] * y[at];                                         \
+        }                                                                                         \
+    }
+CROSS(float)
+CROSS(double)
+
+COMPUTE(cross)
+{
+    int precision = precision_of(arguments[0]), axis;
+    PyArrayObject *x = (PyArrayObject *)arguments[0];
+    if (precision < 0 || precision_of(arguments[1]) != precision || PyArray_SIZE(x) == 0 ||
+        !have_one_shape(arguments[0], arguments[1])) {
+        return NULL;
+    }
+    axis = PyArray_NDIM(x) - 1;
+    if (axis < 0 || !read_optional_axis(arguments[2], axis + 1, &axis) ||
+        PyArray_DIM(x, axis) != 3) {
+        return NULL;
+    }
+    axis_sizes sizes = sizes_around(x, axis);
+    PyArrayObject *left = in_c_order(arguments[0]), *right = in_c_order(arguments[1]);
+    PyArrayObject *made = left == NULL || right == NULL
+                              ? NULL
+                              : new_array(PyArray_NDIM(x), PyArray_DIMS(x), precision);
+    if (made != NULL && precision) {
+        cross_of_double(
+            PyArray_DATA(made), PyArray_DATA(left), PyArray_DATA(right), sizes.outer, sizes.inner);
+    }
+    else if (made != NULL) {
+        cross_of_float(
+            PyArray_DATA(made), PyArray_DATA(left), PyArray_DATA(right), sizes.outer, sizes.inner);
+    }
+    Py_XDECREF(left);
+    Py_XDECREF(right);
+    return (PyObject *)made;
+}
+
 /* ---- probabilities ---------------------------------------------------------------------------- */
 
 #define ARE_CHANCES(type)                                                                         \
@@ -442,6 +489,7 @@ const kernel_row arithmetic_rows[] = {
     PAIR("fmod.Scalar", fmod),
     PAIR("fmod.Tensor", fmod),
     VARIANT("heaviside", of_two, ELEMENTWISE_heaviside, "self", "values"),
+    {"linalg_cross", "table/arithmetic.c", __LINE__, cross, {"self", "other", "dim"}},
     ROW("huber_terms", huber_terms, "x", "target", "bound"),
     PAIR("hypot", hypot),
     ROW("lerp.Scalar", interpolate, "self", "end", "weight"),

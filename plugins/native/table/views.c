@@ -5,13 +5,12 @@
  * looked at, as new ones without elements have none. */
 #include "table.h"
 
-/* A view of `base` that begins `offset` bytes behind it; strides may be NULL for C order. */
+/* A view of `base` as another dtype, to which it takes the reference, that begins `offset` bytes behind
+ * it; strides may be NULL for C order. */
 static PyObject *
-view_of(PyArrayObject *base, int ndim, const npy_intp *dims, const npy_intp *strides,
-        npy_intp offset)
+view_as(PyArrayObject *base, PyArray_Descr *dtype, int ndim, const npy_intp *dims,
+        const npy_intp *strides, npy_intp offset)
 {
-    PyArray_Descr *dtype = PyArray_DESCR(base);
-    Py_INCREF(dtype);
     PyObject *view = PyArray_NewFromDescr(
         &PyArray_Type, dtype, ndim, dims, strides, PyArray_BYTES(base) + offset,
         PyArray_FLAGS(base) & NPY_ARRAY_WRITEABLE, NULL);
@@ -24,6 +23,15 @@ view_of(PyArrayObject *base, int ndim, const npy_intp *dims, const npy_intp *str
         return NULL;
     }
     return view;
+}
+
+static PyObject *
+view_of(PyArrayObject *base, int ndim, const npy_intp *dims, const npy_intp *strides,
+        npy_intp offset)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(base);
+    Py_INCREF(dtype);
+    return view_as(base, dtype, ndim, dims, strides, offset);
 }
 
 COMPUTE(view)
@@ -62,6 +70,30 @@ COMPUTE(view)
         step *= PyArray_DIM(x, i);
     }
     return view_of(x, ndim, dims, NULL, 0);
+}
+
+/* Pairs in memory of NumPy's own that begin a whole number of pairs behind its start. */
+COMPUTE(pairs_as_complex)
+{
+    int precision = precision_of(arguments[0]);
+    PyArrayObject *x = (PyArrayObject *)arguments[0], *owner = x;
+    int last = precision < 0 ? -1 : PyArray_NDIM(x) - 1;
+    if (last < 0 || PyArray_DIM(x, last) != 2 || PyArray_STRIDE(x, last) != PyArray_ITEMSIZE(x) ||
+        PyArray_SIZE(x) == 0) {
+        return NULL;
+    }
+    while (PyArray_BASE(owner) != NULL && PyArray_CheckExact(PyArray_BASE(owner))) {
+        owner = (PyArrayObject *)PyArray_BASE(owner);
+    }
+    npy_intp pair = 2 * PyArray_ITEMSIZE(x), offset = PyArray_BYTES(x) - PyArray_BYTES(owner);
+    for (int i = 0; i < last; i++) {
+        offset |= PyArray_DIM(x, i) == 1 ? 0 : PyArray_STRIDE(x, i) % pair;
+    }
+    return PyArray_BASE(owner) != NULL || offset % pair != 0
+               ? NULL
+               : view_as(
+                     x, PyArray_DescrFromType(precision ? NPY_CDOUBLE : NPY_CFLOAT), last,
+                     PyArray_DIMS(x), PyArray_STRIDES(x), 0);
 }
 
 /* A view of all of an array, which is the array itself: its tensor is another. */
@@ -432,6 +464,7 @@ const kernel_row view_rows[] = {
     ROW("detach", alias, "self"),
     ROW("view", view, "self", "size"),
     ROW("_unsafe_view", view, "self", "size"),
+    ROW("view_as_complex", pairs_as_complex, "self"),
     ROW("reshape", view, "x", "shape"),
     ROW("t", t, "self"),
     ROW("transpose.int", transpose, "self", "dim0", "dim1"),

@@ -54,7 +54,9 @@ BOUNDS = {
     **{"lgamma": 1.0, "log1p": 1.5, "sigmoid": 3.0, "sin": 2.0},
 }
 """Units in the last place."""
-BOUNDS_IN_DOUBLE = {"cos": 2.0, "sin": 2.0, "erf": 1.5, "erfc": 5.5, "expm1": 2.0, "log1p": 1.5}
+BOUNDS_IN_DOUBLE = {
+    **{"cos": 2.0, "sin": 2.0, "erf": 1.5, "erfc": 5.5, "erfinv": 3.0, "expm1": 2.0, "log1p": 1.5}
+}
 
 
 def exact_values(name: str, x: np.ndarray) -> np.ndarray:
@@ -85,6 +87,8 @@ def test_functions_of_every_element_in_double_precision(name):
     x = np.concatenate([random.normal(size=600) * scale for scale in (1e-9, 0.1, 0.5, 1, 3, 20)])
     x = x[x > -1] if name == "log1p" else x
     x = np.concatenate([x, [0.0, 5e-324, 0.96, np.nextafter(0.96, 0), 0.5, 6.0, 27.2]])
+    if name == "erfinv":
+        x = np.concatenate([x[np.abs(x) < 1], 1 - 10 ** -np.linspace(0.1, 15.9, 300)])
     found = compiled(x)
     with mpmath.workdps(40):
         for each, value in zip(x.tolist(), found.tolist(), strict=True):

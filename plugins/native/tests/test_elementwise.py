@@ -404,6 +404,22 @@ def test_the_binary_entropy_of_every_element(dtype, layout):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_cross_products_are_those_of_the_reference(dtype, layout):
+    compiled = kernel("linalg_cross")
+    for seed, shape in enumerate(((3,), (4, 3), (3, 5), (2, 3, 7), (5, 4, 3), (3, 0), (1, 3))):
+        x, y = [LAYOUTS[layout](numbers(shape, dtype, seed + i, True)) for i in (0, 50)]
+        for dim in [at for at in range(-len(shape), len(shape)) if shape[at] == 3]:
+            for other in (y, y[:1] if len(shape) > 1 and shape[0] != 3 else y):
+                with np.errstate(all="ignore"):
+                    found = compiled(x, other, dim=dim)
+                    expected = compiled.__wrapped__(x, other, dim=dim)
+                np.testing.assert_array_equal(found, expected)
+                assert found.dtype == expected.dtype
+                assert found.flags.c_contiguous
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ("complex", "polar"))
 def test_complex_numbers_of_two_arrays(name, dtype, layout):
     compiled = kernel(name)

@@ -91,6 +91,7 @@ ARGUMENTS: dict[str, Callable[[Any, random.Random], tuple[list[Any], dict[str, A
     "detach": lambda x, d: ([], {}),
     "view": lambda x, d: ([sizes(x, d)], {}),
     "_unsafe_view": lambda x, d: ([sizes(x, d)], {}),
+    "view_as_complex": lambda x, d: ([], {}),
     "t": lambda x, d: ([], {}),
     "transpose.int": lambda x, d: ([integer(d, x.ndim), integer(d, x.ndim)], {}),
     "permute": lambda x, d: ([order(d, x.ndim)], {}),
@@ -160,6 +161,10 @@ def owner(array: Any) -> Any:
     return array
 
 
+WITHOUT_PAIRS = ("Fortran's order", "negative steps", "gaps", "one element")
+"""Layouts in which no two elements of a row lie side by side, in order."""
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_views_are_those_of_the_reference(name: str, layout: str) -> None:
@@ -174,7 +179,7 @@ def test_views_are_those_of_the_reference(name: str, layout: str) -> None:
             found = seen(compiled, x, args, kwargs)
             assert found == seen(compiled.__wrapped__, x, args, kwargs), (shape, args, kwargs)
             fitted += len(found) > 2
-    assert fitted > 20
+    assert fitted > 20 or (name == "view_as_complex" and layout in WITHOUT_PAIRS)
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
