@@ -15,6 +15,9 @@ from dovetail_autograd import is_anomaly_check_nan_enabled as is_anomaly_check_n
 from dovetail_autograd import is_anomaly_enabled as is_anomaly_enabled
 from dovetail_autograd.transforms import vmap as vmap
 from dovetail_kernel import AcceleratorError as AcceleratorError
+from dovetail_kernel import is_warn_always_enabled as is_warn_always_enabled
+from dovetail_kernel import set_full_tracebacks as set_full_tracebacks
+from dovetail_kernel import set_warn_always as set_warn_always
 
 from . import (
     _C,
@@ -115,15 +118,12 @@ from .functions.global_settings import get_num_threads as get_num_threads
 from .functions.global_settings import (
     is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
 )
-from .functions.global_settings import is_warn_always_enabled as is_warn_always_enabled
 from .functions.global_settings import set_default_tensor_type as set_default_tensor_type
 from .functions.global_settings import set_deterministic_debug_mode as set_deterministic_debug_mode
 from .functions.global_settings import set_float32_matmul_precision as set_float32_matmul_precision
 from .functions.global_settings import set_flush_denormal as set_flush_denormal
-from .functions.global_settings import set_full_tracebacks as set_full_tracebacks
 from .functions.global_settings import set_num_interop_threads as set_num_interop_threads
 from .functions.global_settings import set_num_threads as set_num_threads
-from .functions.global_settings import set_warn_always as set_warn_always
 from .functions.global_settings import use_deterministic_algorithms as use_deterministic_algorithms
 from .functions.hashes import hash_tensor as hash_tensor
 from .functions.lobpcg import lobpcg as lobpcg

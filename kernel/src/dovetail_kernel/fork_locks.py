@@ -132,12 +132,3 @@ if hasattr(os, "register_at_fork"):
         before=_fork.begin, after_in_parent=_fork.end, after_in_child=_fork.end_in_child
     )
     os.register_at_fork(before=_take, after_in_parent=_let_go, after_in_child=_start_child)
-
-
-__all__ = [
-    "call_in_child",
-    "held_over_fork",
-    "outside_forks",
-    "renewed_after_fork",
-    "threads_but_main",
-]

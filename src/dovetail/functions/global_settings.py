@@ -10,36 +10,9 @@ from typing import Any
 import dovetail_aten as aten
 import dovetail_cpu
 from dovetail_aten.front_end import matmul_precision
-from dovetail_kernel import (
-    UNINITIALIZED,
-    dtype,
-    is_warn_always_enabled,
-    set_default_dtype,
-    set_full_tracebacks,
-    set_warn_always,
-    warn_user,
-)
+from dovetail_kernel import UNINITIALIZED, dtype, set_default_dtype, warn_user
 
 from .. import cuda
-
-__all__ = [
-    "are_deterministic_algorithms_enabled",
-    "get_deterministic_debug_mode",
-    "get_float32_matmul_precision",
-    "get_num_interop_threads",
-    "get_num_threads",
-    "is_deterministic_algorithms_warn_only_enabled",
-    "is_warn_always_enabled",
-    "set_default_tensor_type",
-    "set_deterministic_debug_mode",
-    "set_float32_matmul_precision",
-    "set_flush_denormal",
-    "set_full_tracebacks",
-    "set_num_interop_threads",
-    "set_num_threads",
-    "set_warn_always",
-    "use_deterministic_algorithms",
-]
 
 _MODES = ("default", "warn", "error")
 _PRECISIONS = ("highest", "high", "medium")

@@ -14,11 +14,12 @@ from typing import Any, Final, NamedTuple
 
 from dovetail_kernel.signature import SCALAR_BITS
 
+from ..missing import MISSING
 from ..schema import Argument, FunctionSchema, default_of
 from ..schema.function_schema import OPTIONAL_TENSOR_LIST, TENSOR, TENSOR_LIST
 from ..sockets import BASE_OPERATORS
 from ..table.operator import Operator
-from .entry_support import COMMON, MISSING, NumberArgument, takes_numbers
+from .entry_support import COMMON, NumberArgument, takes_numbers
 from .promotion.scalar_arguments import number_arguments
 from .routes import route_of
 from .templates.arguments import CLASSES, INT_LISTS, default_text, parameter

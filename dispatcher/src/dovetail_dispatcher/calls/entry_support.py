@@ -271,16 +271,3 @@ def _replace_numbers(op: Operator, values: list[object]) -> None:
             number = value.number
             fast = position == 1 and takes_numbers(op) and isinstance(values[0], TensorBase)
             values[position] = number if fast else tensor_of_number(number, tensors)
-
-
-__all__ = [
-    "COMMON",
-    "MISSING",
-    "are_ints",
-    "bound_call",
-    "call_key",
-    "entry_bindings",
-    "make_entry",
-    "miss",
-    "takes_numbers",
-]

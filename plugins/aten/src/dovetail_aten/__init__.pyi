@@ -101,8 +101,8 @@ from .tensor.storage_classes.storages import HalfStorage as HalfStorage
 from .tensor.storage_classes.storages import IntStorage as IntStorage
 from .tensor.storage_classes.storages import LongStorage as LongStorage
 from .tensor.storage_classes.storages import ShortStorage as ShortStorage
-from .tensor.storage_classes.storages import TypedStorage as TypedStorage
-from .tensor.storage_classes.storages import UntypedStorage as UntypedStorage
 from .tensor.storage_classes.storages import is_storage as is_storage
+from .tensor.storage_classes.typed_storage import TypedStorage as TypedStorage
 from .tensor.storage_classes.typed_storage import rebuild_typed_storage
+from .tensor.storage_classes.untyped_storage import UntypedStorage as UntypedStorage
 from .tensor.tensor_class import Tensor as Tensor

@@ -1,3 +1,5 @@
+from dovetail_kernel import is_grad_enabled as is_grad_enabled
+
 from .checking.gradcheck import GradcheckError as GradcheckError
 from .checking.gradcheck import gradcheck as gradcheck
 from .checking.gradcheck import gradgradcheck as gradgradcheck
@@ -41,7 +43,6 @@ from .graph.function_node import _HookMixin as _HookMixin
 from .graph.grad_mode import decorate as decorate
 from .graph.grad_mode import enable_grad as enable_grad
 from .graph.grad_mode import inference_mode as inference_mode
-from .graph.grad_mode import is_grad_enabled as is_grad_enabled
 from .graph.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from .graph.grad_mode import is_multithreading_enabled as is_multithreading_enabled
 from .graph.grad_mode import no_grad as no_grad

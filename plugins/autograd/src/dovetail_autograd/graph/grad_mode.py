@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, overload
 
-from dovetail_kernel import dispatch_state, is_grad_enabled, set_state, state, warn_user
+from dovetail_kernel import dispatch_state, set_state, state, warn_user
 from dovetail_kernel.keys import (
     SettingGuard,
     StateGuard,
@@ -313,15 +313,3 @@ class set_multithreading_enabled(SettingGuard):
 def is_multithreading_enabled() -> bool:
     """Return whether backward may use several threads."""
     return _multithreading.get()
-
-
-__all__ = [
-    "enable_grad",
-    "inference_mode",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "is_multithreading_enabled",
-    "no_grad",
-    "set_grad_enabled",
-    "set_multithreading_enabled",
-]

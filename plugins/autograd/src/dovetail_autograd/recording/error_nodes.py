@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from dovetail_dispatcher.table import registry
-from dovetail_kernel import TensorBase, warn_user
+from dovetail_kernel import TensorBase, is_grad_enabled, warn_user
 from dovetail_kernel.signature import GRAD
 
 from ..graph.autograd_meta import gradient_edge
-from ..graph.grad_mode import is_grad_enabled
 from ..graph.node import EdgeTuple, Node, next_sequence_nr
 from .edges import edge_of, edges_of
 from .function_outputs import alias_of

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
-from dovetail_aten.tensor.storage_classes.storages import TypedStorage
+from dovetail_aten.tensor.storage_classes.typed_storage import TypedStorage
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, dtype
 

@@ -5,24 +5,6 @@ from __future__ import annotations
 from .typed_storage import LEGACY_STORAGES, TypedStorage
 from .untyped_storage import UntypedStorage
 
-__all__ = [
-    "BFloat16Storage",
-    "BoolStorage",
-    "ByteStorage",
-    "CharStorage",
-    "ComplexDoubleStorage",
-    "ComplexFloatStorage",
-    "DoubleStorage",
-    "FloatStorage",
-    "HalfStorage",
-    "IntStorage",
-    "LongStorage",
-    "ShortStorage",
-    "TypedStorage",
-    "UntypedStorage",
-    "is_storage",
-]
-
 BFloat16Storage = LEGACY_STORAGES["BFloat16Storage"]
 BoolStorage = LEGACY_STORAGES["BoolStorage"]
 ByteStorage = LEGACY_STORAGES["ByteStorage"]
