@@ -119,7 +119,22 @@ COMPUTE(equal)
     const void *first = PyArray_DATA(x), *second = PyArray_DATA(other);
     npy_intp size = PyArray_SIZE(x), i = 0;
     int precision = precision_of(arguments[0]);
+    if (precision < 0 && half_of(x) >= 0) {
+        const uint16_t *halves = first, *others = second, least_nan = half_of(x) ? 0x7f81 : 0x7c01;
+        while (i < size && (((halves[i] | others[i]) & 0x7fff) == 0 /* zeros of both signs */ ||
+                            (halves[i] == others[i] && (halves[i] & 0x7fff) < least_nan))) {
+            i++;
+        }
+        return PyBool_FromLong(i == size);
+    }
     if (precision < 0) {
+        const npy_bool *truths = first, *others = second;
+        if (PyTypeNum_ISBOOL(PyArray_TYPE(x))) { /* any byte but 0 is true */
+            while (i < size && !truths[i] == !others[i]) {
+                i++;
+            }
+            return PyBool_FromLong(i == size);
+        }
         return PyTypeNum_ISINTEGER(PyArray_TYPE(x))
                    ? PyBool_FromLong(memcmp(first, second, (size_t)PyArray_NBYTES(x)) == 0)
                    : NULL;

@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 SHAPES = ((), (1,), (7,), (0,), (2, 3), (4, 1), (3, 1, 2), (0, 3), (2, 3, 4))
-DTYPES = ("f4", "f8", "i8", "i4", "u1", "?")
+DTYPES = ("f4", "f8", "f2", "i8", "i4", "u1", "?")
 TRIALS = 12
 
 
@@ -89,3 +89,19 @@ def test_results_are_those_of_the_reference(name: str, layout: str) -> None:
                 assert found == outcome(compiled.__wrapped__, args, kwargs), (shape, dtype, args)
                 fitted += not (isinstance(found, tuple) and len(found) == 2)
     assert fitted > 60
+
+
+@pytest.mark.parametrize("name", ("float16", "bfloat16"))
+def test_halves_and_truth_values_are_equal_by_value(name: str) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    every = np.arange(1 << 16, dtype="u2").view(dtype)
+    compiled = kernel("equal")
+    for x in np.array([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e-6]).astype(dtype):
+        for other in (*every[::97], dtype.type(0.0), dtype.type(-0.0), -x, x):
+            pair = np.array([x, x]), np.array([x, other])
+            with np.errstate(all="ignore"):
+                assert compiled(*pair) == bool((pair[0] == pair[1]).all())
+    truths = np.array([0, 1, 2, 255], "u1").view("?")
+    assert compiled(truths, np.array([False, True, True, True]))
+    assert not compiled(truths, np.array([False, True, True, False]))

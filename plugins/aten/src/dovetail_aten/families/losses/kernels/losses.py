@@ -98,9 +98,8 @@ class Losses(Family):
         own = x.dtype
         if own not in self.precision.halves:
             return function(x, target, reduction, *more)
-        return function(
-            x.astype(self.precision.single), target.astype(self.precision.single), reduction, *more
-        ).astype(own)
+        wide, narrow = self.precision.wide, self.precision.narrow
+        return narrow(function(wide(x), wide(target), reduction, *more), own)
 
     @operator("mse_loss")
     def mse_loss(self, x: Array, target: Array, reduction: int = MEAN) -> Any:

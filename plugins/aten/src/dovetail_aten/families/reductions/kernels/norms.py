@@ -102,7 +102,8 @@ class Norms(Family):
         x = self.numbers.as_float(x)
         own = x.dtype
         if own in self.precision.halves:
-            return self.logsumexp(x.astype(self.precision.single), dim, keepdim).astype(own)
+            made = self.logsumexp(self.precision.wide(x), dim, keepdim)
+            return self.precision.narrow(made, own)
         dims = wrap_dims(dim, x.ndim)
         if not count(x.shape, dims):
             return self.ordered(xp.log(xp.sum(x, axis=dims, keepdims=keepdim)))
