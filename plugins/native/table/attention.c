@@ -10,8 +10,8 @@ enum {
     PITCH = 16,            /* elements that divide the rows of scores: a register of them */
 };
 
-/* What a call reads; keys and values also with their rows as columns, as BLAS reads them. */
-enum { GRAD, QUERY, KEY, TURNED_KEY, VALUE, TURNED_VALUE, MASK, OPERANDS };
+/* What a call reads, and the means that it writes; keys and values also with their rows as columns, as BLAS reads them. */
+enum { GRAD, QUERY, KEY, TURNED_KEY, VALUE, TURNED_VALUE, MASK, MEANS, OPERANDS };
 
 /* Sizes of the arrays, how scores are scaled, references to operands, of which some are NULL, and
  * the matrices of one head. */
@@ -129,8 +129,7 @@ weigh(
 /* Write the results of one head. */
 static void
 attend(
-    const ufunc_loop *loop, const attention_call *call, const workspace *room, char *means,
-    char *logarithms)
+    const ufunc_loop *loop, const attention_call *call, const workspace *room, char *logarithms)
 {
     npy_intp item = call->head[QUERY].column, rows;
     for (npy_intp start = 0; start < call->queries; start += rows) {
@@ -139,7 +138,7 @@ attend(
         weigh(loop, call, start, rows, pitch, room->scores, logarithms + start * item);
         multiply_matrices(
             loop, (product_sizes){1, rows, seen, call->width}, in_rows(room->scores, pitch, item),
-            call->head[VALUE], in_rows(means + start * call->width * item, call->width, item));
+            call->head[VALUE], from_row(call->head[MEANS], start));
     }
 }
 
@@ -273,6 +272,19 @@ read_mask(PyObject *given, PyArrayObject *query, attention_call *call)
     return mask != NULL;
 }
 
+/* Whether the means lie in memory as the queries of several heads do, not in C order: as the rule of
+ * the operator in `kernel_support/result_orders.py` says. */
+static int
+follows_queries(PyObject *const *arguments)
+{
+    PyArrayObject *query = (PyArrayObject *)arguments[0], *key = (PyArrayObject *)arguments[1];
+    PyArrayObject *value = (PyArrayObject *)arguments[2];
+    npy_intp item = PyArray_ITEMSIZE(query);
+    return PyArray_NDIM(query) == 4 && PyArray_DIM(query, 3) == PyArray_DIM(value, 3) &&
+           PyArray_STRIDE(query, 3) == item && PyArray_STRIDE(key, 3) == item &&
+           PyArray_STRIDE(value, 3) == item && !PyArray_IS_C_CONTIGUOUS(query);
+}
+
 /* Read the sizes of a call, of which none is 0, and its mask. Return whether it is one that this
  * computes; 0 may have an exception. */
 static int
@@ -336,6 +348,11 @@ COMPUTE(attention)
         return NULL;
     }
     PyArrayObject *query = (PyArrayObject *)arguments[0];
+    int follows = follows_queries(arguments);
+    if (follows && !says_its_order(query)) {
+        release(&call);
+        return NULL;
+    }
     npy_intp shape[NPY_MAXDIMS], index[NPY_MAXDIMS] = {0}, item = PyArray_ITEMSIZE(query);
     int ndim = PyArray_NDIM(query);
     memcpy(shape, PyArray_DIMS(query), (size_t)ndim * sizeof *shape);
@@ -346,15 +363,18 @@ COMPUTE(attention)
     results made = {
         .failed = call.operands[QUERY] == NULL || call.operands[TURNED_KEY] == NULL ||
                   call.operands[VALUE] == NULL};
-    char *means = add_result(&made, new_array(ndim, shape, call.precision));
+    PyArrayObject *means =
+        follows ? (PyArrayObject *)PyArray_NewLikeArray(query, NPY_KEEPORDER, NULL, 0)
+                : new_array(ndim, shape, call.precision);
+    call.operands[MEANS] = (PyArrayObject *)Py_XNewRef((PyObject *)means);
+    add_result(&made, means);
     char *logarithms = add_result(&made, new_array(ndim - 1, shape, call.precision));
     workspace room = {0};
     made.failed = made.failed || !find_product_loop(call.precision ? NPY_DOUBLE : NPY_FLOAT, &loop) ||
                   make_room(&room, &call, item, 1) < 0;
     for (int more = !made.failed; more; more = advance_head(&call, index)) {
         set_head(&call, index);
-        attend(&loop, &call, &room, means, logarithms);
-        means += call.queries * call.width * item;
+        attend(&loop, &call, &room, logarithms);
         logarithms += call.queries * item;
     }
     PyMem_RawFree(room.scores);

@@ -84,6 +84,27 @@ def _of_operand(
     return [elementwise_order([geometry(x)])[1]] * len(made)
 
 
+def _attended(
+    geometry: GeometryOf,
+    made: Sequence[Array],
+    query: Array,
+    key: Array,
+    value: Array,
+    *_: object,
+    attn_mask: Array | None = None,
+    **__: object,
+) -> Sequence[Order]:
+    """Return the orders of attention: means lie as the queries of several heads do, since heads are
+    often split off a dimension of features, which a view of the means joins again.
+    """
+    order = elementwise_order([geometry(query)])[1]
+    is_dense = all([geometry(each)[1][-1:] == (1,) for each in (query, key, value)])
+    is_plain = made[0].ndim == 4 and is_dense and query.shape == made[0].shape
+    is_masked_alike = attn_mask is None or attn_mask.ndim in (2, 4)
+    orders = _in_c_order(geometry, made)
+    return (order, *orders[1:]) if is_plain and is_masked_alike and key.shape[-2] else orders
+
+
 def _in_c_order(
     _geometry: GeometryOf, made: Sequence[Array], *_: object, **__: object
 ) -> Sequence[Order]:
@@ -100,6 +121,7 @@ RESULT_ORDERS: Final[Mapping[str, OrderRule]] = {
     "_fft_r2c": _fourier(True),
     "_fft_c2r": _fourier(True),
     **dict.fromkeys(("linalg_solve_ex", "linalg_lu_solve"), _solutions),
+    "_scaled_dot_product_flash_attention_for_cpu": _attended,
     "linalg_qr": _by_columns(0, 1),
     "_linalg_svd": _by_columns(0, 2),
     **dict.fromkeys(("_linalg_eigh", "linalg_eig"), _by_columns(1)),
