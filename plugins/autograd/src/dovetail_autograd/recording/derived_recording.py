@@ -27,7 +27,6 @@ from dovetail_dispatcher.table import Formula, Saved
 from dovetail_kernel import DTYPES, backends_of_signature, bfloat16, float16
 from dovetail_kernel.keys import below_ad_inplace_or_view
 from dovetail_kernel.signature import DTYPE_MASK, INFERENCE, PYTHON_COMPLEX, PYTHON_SCALAR, VIEW
-from dovetail_kernel.typing import ShapedArray
 
 from ..graph.function_node import DIFFERENTIABLE
 from ..graph.saved_extras import needs_extras
@@ -255,7 +254,7 @@ class _Recording:
         if not saved.expression:
             return SaveValue(slot, self.values[saved.name])
         named = {**{result.name: result for result in self.below.results}, **self.values}
-        is_column_major = self.backend.arrays.is_column_major if self.backend else _never
+        is_column_major = self.backend.arrays.is_column_major if self.backend else _is_column_major
         functions = {"is_column_major": is_column_major}
         return SaveValue(slot, FormulaExpression(saved.expression, named, functions))
 
@@ -293,5 +292,9 @@ def _copy_of(name: str) -> Value:
     return Value(f"{name}_overwritten")
 
 
-def _never(_array: ShapedArray) -> bool:
-    return False
+def _is_column_major(array: Any) -> bool:
+    """Return whether a matrix of any backend is stored by columns: beside wrapped arrays, an
+    argument may be one of those that they wrap.
+    """
+    strides = getattr(array, "strides", None)
+    return bool(strides == (array.itemsize, array.itemsize * array.shape[0]))

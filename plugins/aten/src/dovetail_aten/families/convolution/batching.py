@@ -90,6 +90,7 @@ def convolution_backward(
             in_dims,
             *[grad_output, input, weight, bias_sizes, *how, groups, output_mask],
         )
+    is_shared = output_mask[0] and in_dims[2] is None
     made: Any = F.convolution_backward(
         _as_groups(grad_output, in_dims[0], size, 1),
         _as_groups(input, in_dims[1], size, 1),
@@ -97,12 +98,18 @@ def convolution_backward(
         None,
         *how,
         groups * size,
-        output_mask,
+        (output_mask[0] and not is_shared, *output_mask[1:]),
     )
     results = [
         None if each is None else _from_groups(each, size, dim)
         for each, dim in zip(made, (1, 0, 0), strict=True)
     ]
+    if is_shared:  # the gradients of images by one weight need no groups
+        grads = F.flatten(batched(grad_output, in_dims[0], size), 0, 1)
+        images = F.flatten(batched(input, in_dims[1], size), 0, 1)
+        only_images = (True, False, False)
+        found = F.convolution_backward(grads, images, weight, None, *how, groups, only_images)[0]
+        results[0] = F.view(found, (size, -1, *found.array.shape[1:]))
     return tuple(results), tuple([None if each is None else 0 for each in results])
 
 

@@ -27,10 +27,7 @@ def _batched_mm(left: Tensor, right: Tensor, dims: Sequence[int | None]) -> Any:
                 left, right
             )  # outer products, such as gradients of weights are: several times faster
         return F.bmm(left, right)
-    if dims[1] is None:
-        return F.matmul(left, right)
-    # One matrix for every sample: (right.mT @ left.T).mT folds the samples into one product.
-    return F.transpose(F.matmul(F.transpose(right, 1, 2), F.t(left)), 1, 2)
+    return F.matmul(left, right)
 
 
 def mm(info: Batch, in_dims: Dims, self: Any, mat2: Tensor) -> tuple[Any, Any]:
