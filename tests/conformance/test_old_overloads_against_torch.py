@@ -73,6 +73,22 @@ def test_an_overload_of_old_gives_what_it_gives_in_pytorch(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_numbers_stand_for_tensors_where_they_do_in_pytorch(name: str) -> None:
+    def made(lib: Any, place: int, number: Any) -> Any:
+        first, *rest = arguments(lib, name)
+        tensors = [first, *rest]
+        tensors[place] = number
+        args = [tensors[0], 2, *tensors[1:]]
+        if SHAPES[name][0] == "around":
+            args = [2, *tensors]
+        return outcome(lambda: getattr(lib, name)(*args))
+
+    for place in range(len(SHAPES[name]) - 1):
+        for number in (3, 0.5, 1j):
+            assert made(dovetail, place, number) == made(torch, place, number), (place, number)
+
+
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("in_place", [False, True])
 def test_an_overload_of_old_warns_in_the_words_of_pytorch(name: str, in_place: bool) -> None:
     texts = []

@@ -28,13 +28,13 @@ class OldOverloads(NamedTuple):
         Their parameters, ``(Tensor input, Number alpha, Tensor other)``.
     current
         The parameters of the overloads to use instead.
-    numbers
-        The names of tensors for which a Python number may stand.
+    takes_numbers
+        Whether Python numbers may stand for the tensors.
     """
 
     signatures: tuple[str, ...]
     current: tuple[str, ...]
-    numbers: tuple[str, ...] = ()
+    takes_numbers: bool = False
 
 
 OLD_OVERLOADS: Final[dict[str, OldOverloads]] = {}
@@ -63,7 +63,7 @@ def old_overload(
     known = OLD_OVERLOADS[function.__name__]
     for signature in known.signatures:
         for parameters in list(_orders(signature)):
-            if given.keys() <= _keywords(signature) and _fit(parameters, args, known.numbers):
+            if given.keys() <= _keywords(signature) and _fit(parameters, args, known.takes_numbers):
                 _warn(function.__name__, signature, known.current)
                 return function(**_named(parameters, args), **given)
     refuse(function.__name__, known.current, args, given)
@@ -87,14 +87,14 @@ def _keywords(signature: str) -> set[str]:
 
 
 def _fit(
-    parameters: Sequence[tuple[str, str]], args: Sequence[object], numbers: Sequence[str]
+    parameters: Sequence[tuple[str, str]], args: Sequence[object], takes_numbers: bool
 ) -> bool:
     return len(parameters) == len(args) and all(
         [
             _is_number(value)
             if kind == "Number"
-            else isinstance(value, TensorBase) or (name in numbers and is_number(value))
-            for (kind, name), value in zip(parameters, args, strict=True)
+            else isinstance(value, TensorBase) or (takes_numbers and is_number(value))
+            for (kind, _), value in zip(parameters, args, strict=True)
         ]
     )
 

@@ -812,13 +812,13 @@ def add(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x
 def add_operator(input, other): return complete(add_operator, "aten::add.Tensor")(input, other)
 OLD_OVERLOADS["add"] = OldOverloads(
     ('(Tensor input, Number alpha, Tensor other, *, Tensor out = None)',),
-    ('(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)',), ('other',),
+    ('(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)',), takes_numbers=True,
 )
 def add_(input=MISSING, other=MISSING, old1=MISSING, alpha=1, x=None, x1=None, a=None, x2=None): return complete(add_, "aten::add_.Tensor")(input, other, alpha=alpha, old1=old1, x=x, x1=x1, a=a, x2=x2)
 def iadd_operator(input, other): return complete(iadd_operator, "aten::add_.Tensor")(input, other)
 OLD_OVERLOADS["add_"] = OldOverloads(
     ('(Tensor input, Number alpha, Tensor other)',),
-    ('(Tensor input, Tensor other, *, Number alpha = 1)',), ('other',),
+    ('(Tensor input, Tensor other, *, Number alpha = 1)',), takes_numbers=True,
 )
 def sub_out(input, other, *, alpha=1, out): return complete(sub_out, "aten::sub.out")(input, other, alpha=alpha, out=out)
 def sub_Scalar_out(input, other, alpha=1, *, out): return complete(sub_Scalar_out, "aten::sub.Scalar_out")(input, other, alpha, out=out)
@@ -826,13 +826,13 @@ def sub(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x
 def sub_operator(input, other): return complete(sub_operator, "aten::sub.Tensor")(input, other)
 OLD_OVERLOADS["sub"] = OldOverloads(
     ('(Tensor input, Number alpha, Tensor other, *, Tensor out = None)',),
-    ('(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)',), ('other',),
+    ('(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)',), takes_numbers=True,
 )
 def sub_(input=MISSING, other=MISSING, old1=MISSING, alpha=1, x=None, x1=None, a=None, x2=None): return complete(sub_, "aten::sub_.Tensor")(input, other, alpha=alpha, old1=old1, x=x, x1=x1, a=a, x2=x2)
 def isub_operator(input, other): return complete(isub_operator, "aten::sub_.Tensor")(input, other)
 OLD_OVERLOADS["sub_"] = OldOverloads(
     ('(Tensor input, Number alpha, Tensor other)',),
-    ('(Tensor input, Tensor other, *, Number alpha = 1)',), ('other',),
+    ('(Tensor input, Tensor other, *, Number alpha = 1)',), takes_numbers=True,
 )
 def rsub_Tensor_out(input, other, *, alpha=1, out): return complete(rsub_Tensor_out, "aten::rsub.Tensor_out")(input, other, alpha=alpha, out=out)
 def rsub_Scalar_out(input, other, alpha=1, *, out): return complete(rsub_Scalar_out, "aten::rsub.Scalar_out")(input, other, alpha, out=out)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls import parameter
-
 from ..overload_sets import OverloadSet, takes_numbers
 from ..readers.deprecated import shown_parameters
 from .text import bracketed
@@ -14,7 +12,6 @@ def write_old_overloads(overloads: OverloadSet) -> list[str]:
     if not overloads.old:
         return []
     has_out = bool(overloads.outs)
-    first = overloads.overloads[0]
     signatures = [shown_parameters(schema, takes_out=has_out) for schema in overloads.old]
     current = dict.fromkeys(
         [
@@ -23,6 +20,7 @@ def write_old_overloads(overloads: OverloadSet) -> list[str]:
             if function.old
         ]
     )
-    numbers = [parameter(first.schema.arguments[1])] if takes_numbers(first) else []
-    known = [repr(tuple(each)) for each in (signatures, current, numbers) if each]
+    known = [repr(tuple(each)) for each in (signatures, current)]
+    if takes_numbers(overloads.overloads[0]):
+        known.append("takes_numbers=True")
     return bracketed(f'OLD_OVERLOADS["{overloads.name}"] = OldOverloads(', known, ")")
