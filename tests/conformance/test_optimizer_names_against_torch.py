@@ -240,3 +240,34 @@ def test_hooks_run_around_a_wrapper_that_asks_for_them_itself(lib: Any) -> None:
     wrapper.step()
     assert seen == ["after"]
     assert weight.tolist() == [0.5]
+
+
+@pytest.mark.parametrize("lib", BOTH, ids=["torch", "dovetail"])
+def test_hooks_of_a_step_see_the_optimizer_among_its_arguments(lib: Any) -> None:
+    weight = lib.nn.Parameter(lib.ones(1))
+    weight.grad = lib.ones(1)
+    optimizer = lib.optim.SGD([weight], lr=0.5)
+    seen: list[Any] = []
+
+    def before(_: Any, args: Any, kwargs: Any) -> Any:
+        seen.append((args, kwargs))
+        return (*args[:1], lambda: 5), {}
+
+    handles = [
+        optimizer.register_step_pre_hook(before),
+        optimizer.register_step_post_hook(lambda _, args, kwargs: seen.append((args, kwargs))),
+        found(lib, "optim.optimizer.register_optimizer_step_pre_hook")(
+            lambda _, args, kwargs: seen.append((args, kwargs))
+        ),
+    ]
+    try:
+        assert optimizer.step(closure=None) == 5
+    finally:
+        [each.remove() for each in handles]
+    assert [[type(arg).__name__ for arg in args] for args, _ in seen] == [
+        ["SGD"],
+        ["SGD"],
+        ["SGD", "function"],
+    ]
+    assert [list(kwargs) for _, kwargs in seen] == [["closure"], ["closure"], []]
+    assert all(args[0] is optimizer for args, _ in seen)

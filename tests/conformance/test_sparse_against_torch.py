@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import re
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -236,3 +239,28 @@ def test_a_sparse_softmax_has_the_gradients_of_pytorchs(name: str, dim: int) -> 
         (made.values() * lib.arange(6.0).reshape(3, 2)).sum().backward()
         found.append(v.grad.numpy())
     assert np.allclose(found[0], found[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_lines_of_a_text_break_where_pytorchs_do(seed: int) -> None:
+    r = random.Random(seed)
+    rows, columns, share = r.randint(1, 40), r.randint(1, 40), r.random()
+    dense = np.random.default_rng(seed).standard_normal((rows, columns))
+    dense *= np.random.default_rng(seed + 1).random((rows, columns)) < share
+    dtype = r.choice(["float32", "float64", "int64", "complex64"])
+    for convert in ("to_sparse", "to_sparse_csr", "to_sparse_csc"):
+        ours, theirs = [
+            repr(getattr(lib.from_numpy(dense).to(getattr(lib, dtype)), convert)())
+            for lib in (dovetail, torch)
+        ]
+        # What follows the sizes names the library, whose names have not one length.
+        assert ours.rpartition("size=")[0] == theirs.rpartition("size=")[0], convert
+
+
+def test_no_inner_call_of_a_softmax_warns() -> None:
+    program = (
+        "import dovetail\n"
+        "x = dovetail.eye(2).to_sparse()\n"
+        "dovetail.sparse.softmax(x, 1), dovetail.sparse.log_softmax(x, 0)\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)

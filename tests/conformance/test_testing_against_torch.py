@@ -273,3 +273,29 @@ def test_gradgradcheck_begins_with_gradients_that_are_not_contiguous() -> None:
         return [False in seen]
 
     assert run(dovetail) == run(torch) == [True]
+
+
+@pytest.mark.parametrize(
+    "actual, expected, options",
+    [
+        (1.0, 1.00002, {}),
+        (1.0, 1.001, {}),
+        ([1.0, NAN], [1.0, NAN], {}),
+        ([1.0, NAN], [1.0, NAN], {"equal_nan": False}),
+        ([1, 2], [1.0, 2.0], {}),
+        ([1, 2], [1, 3], {"msg": "other"}),
+        (np.array([1.0]), np.array([1.000001]), {}),
+        (np.array([1.0]), [1.1], {"rtol": 0.5, "atol": 0.0}),
+        (np.array([1.0]), [1.1], {"rtol": 0.5}),
+        ([[1.0]], [1.0], {}),
+    ],
+)
+def test_assert_allclose_finds_the_differences_of_torch(
+    actual: Any, expected: Any, options: dict[str, Any]
+) -> None:
+    def found(lib: Any) -> Any:
+        with pytest.warns(FutureWarning):
+            error = tried(lambda: lib.testing.assert_allclose(actual, expected, **options))
+            return error and error[0]
+
+    assert found(dovetail) == found(torch)

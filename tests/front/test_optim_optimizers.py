@@ -354,7 +354,7 @@ def test_an_optimizer_around_another_one_need_not_call_its_base_class():
 def test_a_step_pre_hook_replaces_the_arguments():
     p = parameter(1.0, gradient=[1.0])
     optimizer = optim.SGD([p])
-    optimizer.register_step_pre_hook(lambda opt, args, kwargs: ((lambda: 5,), {}))
+    optimizer.register_step_pre_hook(lambda opt, args, kwargs: ((*args, lambda: 5), {}))
     assert optimizer.step() == 5
 
 

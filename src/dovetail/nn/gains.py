@@ -37,7 +37,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         For an unknown nonlinearity or a negative slope that is not a number.
     """
     if nonlinearity in _LINEAR:
-        return 1.0
+        return 1
     if nonlinearity == "tanh":
         return 5.0 / 3
     if nonlinearity == "relu":

@@ -18,7 +18,7 @@ _global_post_hooks: Hooks = OrderedDict()
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(optimizer, args, kwargs)`` before ``step`` of every optimizer; the hook may
-    return ``(new_args, new_kwargs)``.
+    return ``(new_args, new_kwargs)``. The optimizer is the first of `args`.
     """
     return add_hook(_global_pre_hooks, hook)
 
@@ -34,7 +34,8 @@ def with_hooks(func: Step) -> Step:
     """
 
     @functools.wraps(func)
-    def hooked(self: OptimizerHooks, *args: Any, **kwargs: Any) -> Any:
+    def hooked(*args: Any, **kwargs: Any) -> Any:
+        self = args[0]
         self._opt_called = True
         hooks = (
             self._optimizer_step_pre_hooks
@@ -43,7 +44,7 @@ def with_hooks(func: Step) -> Step:
             or _global_post_hooks
         )
         if not hooks or self._in_step:
-            return func(self, *args, **kwargs)
+            return func(*args, **kwargs)
         for hook in (*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
             changed = hook(self, args, kwargs)
             if changed is not None:
@@ -57,7 +58,7 @@ def with_hooks(func: Step) -> Step:
         # A subclass's step may call its base class's, around which the hooks do not run again.
         self._in_step = True
         try:
-            result = func(self, *args, **kwargs)
+            result = func(*args, **kwargs)
         finally:
             self._in_step = False
         for hook in (*self._optimizer_step_post_hooks.values(), *_global_post_hooks.values()):
@@ -114,7 +115,7 @@ class OptimizerHooks:
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before ``step``; the hook returns None or
-        ``(new_args, new_kwargs)``.
+        ``(new_args, new_kwargs)``. The optimizer is the first of `args`.
         """
         return add_hook(self._optimizer_step_pre_hooks, hook)
 

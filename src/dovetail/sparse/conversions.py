@@ -7,7 +7,8 @@ from math import prod
 from typing import Any, NoReturn
 
 import dovetail_aten as aten
-from dovetail_aten import Tensor
+from dovetail_aten import Tensor, get_printoptions
+from dovetail_aten.printing import contents_text, with_suffixes
 from dovetail_autograd import enable_grad, is_grad_enabled
 from dovetail_autograd import grad as grad_of
 from dovetail_kernel import (
@@ -271,30 +272,19 @@ def _text(self: CoordinateTensor, *, tensor_contents: str | None = None) -> str:
         node = self.grad_fn
         facts.append("requires_grad=True" if node is None else f"grad_fn=<{node.name()}>")
     parts = {"indices": indices} if self._form is sparse_coo else pointers_and_indices(self)
-    text = "".join(
-        [f"       {name}={_part(each, 8 + len(name))},\n" for name, each in parts.items()]
-    )
-    lines = ("tensor(" + text.lstrip() + f"       values={_part(values, 14)}").split("\n")
+    texts = [
+        f"{name}=tensor({_contents(each, 15 + len(name))})"
+        for name, each in {**parts, "values": values}.items()
+    ]
     if self._form is sparse_coo:
-        lines[-1] += ","
-        lines.append("       " + facts.pop(0))
-    for fact in facts:
-        if len(lines[-1]) + 2 + len(fact) + 1 > 80:
-            lines[-1] += ","
-            lines.append("       " + fact)
-        else:
-            lines[-1] += ", " + fact
-    return "\n".join(lines) + ")"
+        texts.append(facts.pop(0))
+    text = "tensor(" + ",\n       ".join(texts)
+    return with_suffixes(text, facts, 7, get_printoptions()["linewidth"])
 
 
-def _part(tensor: Tensor, indent: int) -> str:
-    text = repr(tensor if tensor.device.type == "cpu" else tensor.cpu())
-    head, size, rest = text.partition(", dtype=")
-    text = head + ")" if size and not rest.startswith("dovetail.int64, size") else text
-    if tensor.numel() == 0:
-        text = f"tensor([], size={tuple(tensor.shape)})"
-    lines = [line and " " * indent + line for line in text.split("\n")]
-    return "\n".join(lines).lstrip()
+def _contents(tensor: Tensor, indent: int) -> str:
+    """Return the numbers of a part of a sparse tensor."""
+    return contents_text(tensor, indent) if tensor.numel() else f"[], size={tuple(tensor.shape)}"
 
 
 @handles(_tensor.is_contiguous)

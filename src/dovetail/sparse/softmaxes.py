@@ -96,7 +96,8 @@ def _parts(
 def _shifted(values: Tensor, groups: Tensor) -> Tensor:
     """Return values less the largest of their group."""
     largest = aten.full_like(values.detach(), -float("inf"))
-    largest = largest.index_reduce(0, groups, values.detach(), "amax")
+    places = groups.view(-1, *[1] * (values.ndim - 1)).expand_as(values)
+    largest = largest.scatter_reduce(0, places, values.detach(), "amax")
     shifted: Tensor = values - largest[groups]
     return shifted
 

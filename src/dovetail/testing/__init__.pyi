@@ -25,6 +25,7 @@ from dovetail_dispatcher.testing import operators_without_op_info as operators_w
 from dovetail_dispatcher.testing import register_op_infos as register_op_infos
 from dovetail_dispatcher.testing import sample_tensor as sample_tensor
 
+from .closeness import assert_allclose as assert_allclose
 from .closeness import assert_close as assert_close
 from .random_tensors import make_tensor as make_tensor
 from .runs import Outcome as Outcome

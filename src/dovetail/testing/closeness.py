@@ -9,10 +9,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from dovetail_aten import Tensor, as_tensor
+from dovetail_aten import Tensor, as_tensor, tensor
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import (
     complex128,
+    float16,
+    float32,
     float64,
     int64,
     promote_types,
@@ -20,6 +22,7 @@ from dovetail_kernel import (
     sparse_csc,
     sparse_csr,
     strided,
+    warn_user,
 )
 
 from .comparison import (
@@ -36,6 +39,8 @@ _STORED = {
     sparse_csc: "ccol_indices row_indices values",
 }
 """The methods that return what a sparse tensor stores, by layout."""
+
+_WIDE_TOLERANCES = {float16: (1e-3, 1e-3), float32: (1e-4, 1e-5), float64: (1e-5, 1e-8)}
 
 _DTYPES = {int: int64, float: float64, complex: complex128}
 
@@ -116,6 +121,46 @@ def assert_close(
         if reason is not None:
             text = reason + _at(place)
             raise AssertionError(text if msg is None else msg(text) if callable(msg) else msg)
+
+
+def assert_allclose(
+    actual: object,
+    expected: object,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """Check that two tensors, or what `dovetail.tensor` makes tensors of, are close: with wider
+    tolerances than `assert_close`, which replaces it, and whatever their dtypes.
+
+    Parameters
+    ----------
+    actual, expected
+        Tensors, or objects that `dovetail.tensor` accepts.
+    rtol, atol
+        As in `assert_close`. Default: float16 (1e-3, 1e-3), float32 (1e-4, 1e-5), float64
+        (1e-5, 1e-8), others (0, 0); for different dtypes, the larger tolerance.
+    equal_nan
+        Whether NaN equals NaN. Default: True.
+    msg
+        The error message. Default: a description of the differences.
+
+    Raises
+    ------
+    AssertionError
+        If they are not close.
+    """
+    warn_user(
+        "`dovetail.testing.assert_allclose()` is deprecated. Use assert_close().", FutureWarning
+    )
+    left = actual if isinstance(actual, Tensor) else tensor(actual)
+    right = expected if isinstance(expected, Tensor) else tensor(expected, dtype=left.dtype)
+    if rtol is None and atol is None:
+        both = [_WIDE_TOLERANCES.get(each.dtype, (0.0, 0.0)) for each in (left, right)]
+        rtol, atol = map(max, zip(*both, strict=True))
+    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
+    assert_close(left, right, check_dtype=False, msg=msg or None, **options)
 
 
 @dataclass(frozen=True, slots=True)
