@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import gt
 from typing import NoReturn
 
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import uint8
+from dovetail_kernel import int32, int64, uint8
 
 from ..kernel_support.dims import wrap_dim
 from ..kernel_support.geometry.broadcasting import broadcast_shapes, indexed_order
@@ -87,6 +88,12 @@ def scatter(self: MetaArray, dim: int, index: MetaArray, src: MetaArray) -> Meta
     if self.dtype is not src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype. Convert src.")
     _check_index(self, wrap_dim(dim, self.ndim), index, "scatter")
+    own, given = index.shape or (1,), src.shape or (1,)
+    if 0 not in own and (len(own) != len(given) or any(map(gt, own, given))):
+        raise RuntimeError(
+            f"Expected index {list(index.shape)} to be no larger than src {list(src.shape)}. "
+            "Expand the source."
+        )
     return like(self)
 
 
@@ -112,6 +119,8 @@ def embedding_dense_backward(
 def _check_index(self: MetaArray, dim: int, index: MetaArray, name: str) -> None:
     if 0 in index.shape:
         return  # nothing is written, wherever it would be
+    if index.dtype not in (int32, int64):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index. Convert it.")
     if max(index.ndim, 1) != max(self.ndim, 1):
         raise RuntimeError(
             f"Index tensor must have the same number of dimensions as input tensor: {name}()"
