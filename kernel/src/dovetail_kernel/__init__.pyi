@@ -71,6 +71,7 @@ from .public_places import publish_name as publish_name
 from .public_places import rename_places as rename_places
 from .short_tracebacks import set_full_tracebacks as set_full_tracebacks
 from .sockets import AutogradInterface as AutogradInterface
+from .stubs import CompleteModule as CompleteModule
 from .stubs import attach_stub as attach_stub
 from .stubs import read_stub as read_stub
 from .tensor.dataless import DatalessArray as DatalessArray

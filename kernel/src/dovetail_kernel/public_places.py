@@ -6,12 +6,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, Final, ForwardRef
 
-__all__ = ["defining_module", "publish", "publish_loaded", "publish_name", "rename_places"]
+__all__ = [
+    "defining_module",
+    "loaded_names",
+    "publish",
+    "publish_loaded",
+    "publish_name",
+    "rename_places",
+]
 
 _OURS: Final = "dovetail"
+_NAMESPACE: Final = vars(ModuleType)["__dict__"]
 _classes: Final[dict[type, tuple[str, str]]] = {}
 """Published classes, their places, and the modules that define them."""
 _shown: tuple[str, Sequence[str]] = _OURS, ()
@@ -56,11 +64,17 @@ def publish(
         _lazy[module] = lazy
         for name, source in lazy.items():
             _awaited.setdefault(source, []).append((module, name))
-    found = vars(sys.modules[module]) if namespace is None else namespace
+    found = loaded_names(sys.modules[module]) if namespace is None else namespace
     for name in (*found.get("__all__", ()), *pickled.split()):
         if name in found:
             publish_name(module, name, found[name], prefix and prefix + name)
     publish_loaded()
+
+
+def loaded_names(module: ModuleType) -> dict[str, Any]:
+    """Return the namespace of a module, which ``vars`` of a `CompleteModule` completes."""
+    namespace: dict[str, Any] = _NAMESPACE.__get__(module)
+    return namespace
 
 
 def publish_loaded() -> None:
@@ -72,7 +86,7 @@ def publish_loaded() -> None:
         return
     _modules = len(sys.modules)
     for source in _awaited.keys() & sys.modules.keys():
-        found = vars(sys.modules[source])
+        found = loaded_names(sys.modules[source])
         awaited = _awaited.pop(source, [])
         for module, name in awaited:
             if name in found:

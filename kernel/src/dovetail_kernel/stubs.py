@@ -14,14 +14,30 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from os.path import splitext
+from types import ModuleType
 from typing import Any, Final, NamedTuple
 
-from .public_places import publish, publish_loaded
+from .public_places import loaded_names, publish, publish_loaded
 
-__all__ = ["Stub", "attach_stub", "read_stub"]
+__all__ = ["CompleteModule", "Stub", "attach_stub", "read_stub"]
 
 _IMPORT: Final = re.compile(r"^from (\.*)(\S*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
 _OWN: Final = re.compile(r"^(?:def |class )?(?!from\b|import\b)(\w+)(?=[:(]| = )", re.MULTILINE)
+
+
+class CompleteModule(ModuleType):
+    """A module with a stub whose ``__dict__`` has all of its public names: looking at it imports
+    what attributes import on first access. Programs collect classes there.
+
+    Python looks up the attributes of such a module more slowly than those of a plain one.
+    """
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        namespace = loaded_names(self)
+        for name in namespace["__all__"]:
+            getattr(self, name)
+        return namespace
 
 
 class Stub(NamedTuple):
@@ -87,7 +103,7 @@ def attach_stub(
     missing
         Function called with any other name; default: raise AttributeError.
     """
-    namespace = vars(sys.modules[module])
+    namespace = loaded_names(sys.modules[module])
     public, submodules, private, elsewhere = read_stub(module)
     namespace["__all__"] = public
     namespace["__dir__"] = lambda: sorted({*namespace, *public, *submodules})
@@ -98,8 +114,8 @@ def attach_stub(
     }
     for name in later.keys() & [*public, *private]:
         module_of_name = sys.modules.get(later[name])
-        if module_of_name is not None and name in vars(module_of_name):
-            namespace[name] = vars(module_of_name)[name]
+        if module_of_name is not None and name in (names := loaded_names(module_of_name)):
+            namespace[name] = names[name]
     if publishes:
         publish(module, pickled, lazy=later)
 

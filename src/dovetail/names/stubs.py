@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
+from dovetail_kernel import CompleteModule
 from dovetail_kernel import attach_stub as attach_names
 
 from .missing import names_of
+
+_OF_EVERY_CALL: Final = frozenset({"dovetail", "dovetail.nn", "dovetail.nn.functional"})
+"""Modules whose attributes are looked up before every call: these stay plain modules."""
 
 
 def attach_stub(
@@ -21,4 +26,7 @@ def attach_stub(
         As for `names_of`.
     """
     missing = names_of(module, remedy=remedy, remedies=remedies)
-    return attach_names(module, publishes=True, missing=missing)
+    found = attach_names(module, publishes=True, missing=missing)
+    if module not in _OF_EVERY_CALL:
+        sys.modules[module].__class__ = CompleteModule
+    return found
