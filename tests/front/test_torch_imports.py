@@ -1,6 +1,7 @@
 """``as_torch``, ``dovetail run``, and what asks for a compiler."""
 
 import importlib.metadata
+import inspect
 import os
 import pickle
 import subprocess
@@ -340,3 +341,17 @@ def test_types_of_tensors_and_storages_are_named_as_in_torch_inside() -> None:
 def test_the_module_that_stands_for_torch_has_a_file() -> None:
     with dovetail.as_torch() as torch:
         assert torch.__file__ == dovetail.__file__
+
+
+@pytest.mark.parametrize("package", ["nn", "optim", "distributions", "utils.data"])
+def test_the_module_that_a_class_names_is_there(package: str) -> None:
+    before = {name for name in sys.modules if name.startswith("torch.")}
+    with dovetail.as_torch():
+        found = importlib.import_module(f"torch.{package}")
+        classes = [value for value in vars(found).values() if isinstance(value, type)]
+        named = {each for each in classes if each.__module__.startswith("torch.")}
+        assert named
+        absent = {each for each in named if each.__module__ not in sys.modules}
+        assert not absent
+        assert all(inspect.getmodule(each) is sys.modules[each.__module__] for each in named)
+    assert {name for name in sys.modules if name.startswith("torch.")} == before

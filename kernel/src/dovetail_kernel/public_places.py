@@ -137,6 +137,8 @@ def _name_place(cls: type, place: str, defined: str) -> None:
     if shown != cls.__module__:
         _keep_what_reads_the_module(cls, defined)
         type.__setattr__(cls, "__module__", shown)
+    if shown != place and "." in shown and place in sys.modules:
+        sys.modules.setdefault(shown, sys.modules[place])  # where `inspect` looks for the source
 
 
 def rename_places(root: str = _OURS, by_file: Sequence[str] = ()) -> None:
