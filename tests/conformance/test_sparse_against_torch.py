@@ -264,3 +264,36 @@ def test_no_inner_call_of_a_softmax_warns() -> None:
         "dovetail.sparse.softmax(x, 1), dovetail.sparse.log_softmax(x, 0)\n"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+
+
+OUTS = {
+    "matmul": lambda t, x, d: t.matmul(x, d, out=t.zeros(3, 4)),
+    "mm": lambda t, x, d: t.mm(x, d, out=t.zeros(3, 4)),
+    "addmm": lambda t, x, d: t.addmm(t.ones(3, 4), x, d, out=t.zeros(3, 4)),
+    "add": lambda t, x, d: t.add(t.ones(3, 3), x, out=t.zeros(3, 3)),
+    "a gradient": lambda t, x, d: t.mm(x, d.clone().requires_grad_(), out=t.zeros(3, 4)),
+    "a sparse result": lambda t, x, d: t.mul(x, x, out=t.zeros(3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", OUTS)
+@pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr"])
+def test_strided_results_are_written_into_out(name: str, layout: str) -> None:
+    def found(lib: Any) -> Any:
+        x = getattr(lib.arange(9.0).view(3, 3), layout)()
+        try:
+            return OUTS[name](lib, x, lib.arange(12.0).view(3, 4)).tolist()
+        except RuntimeError:
+            return "refused"
+
+    ours = found(dovetail)
+    assert ours == found(torch)
+    assert (ours == "refused") == (" " in name)
+
+
+def test_an_out_without_elements_gets_the_shape_of_the_result() -> None:
+    def found(lib: Any) -> Any:
+        x = lib.arange(9.0).view(3, 3).to_sparse()
+        return lib.mm(x, lib.arange(12.0).view(3, 4), out=lib.empty(0)).tolist()
+
+    assert found(dovetail) == found(torch)

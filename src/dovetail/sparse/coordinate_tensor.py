@@ -64,6 +64,24 @@ def refusal(name: str) -> NotImplementedError:
     )
 
 
+def _written(made: Any, out: Tensor, name: str) -> Tensor:
+    """Return `out`, a strided tensor, after writing a strided result into it."""
+    if isinstance(made, CoordinateTensor) or isinstance(out, CoordinateTensor):
+        raise refusal(f"out= of {name}")
+    if made.requires_grad or out.requires_grad:
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad. Write the result with copy_()."
+        )
+    if made.dtype is not out.dtype:
+        raise RuntimeError(
+            f"{name}(): the result is of {made.dtype}, and out of {out.dtype}. Pass one that fits."
+        )
+    if made.shape != out.shape:
+        out.resize_(made.shape)
+    return out.copy_(made)
+
+
 class CoordinateTensor(Tensor):
     """A sparse tensor in coordinate form, created by `make`."""
 
@@ -88,7 +106,10 @@ class CoordinateTensor(Tensor):
                 raise refusal(overridden_name(func))
             if name == "add" and isinstance(args[0], CoordinateTensor):
                 args = (args[1], args[0], *args[2:])  # of gradients what came last, or is strided
-        return implementation(*args, **(kwargs or {}))
+        given = dict(kwargs or {})
+        out = given.pop("out", None)
+        made = implementation(*args, **given)
+        return made if out is None else _written(made, out, overridden_name(func))
 
     __torch_dispatch__ = __torch_function__
 

@@ -64,7 +64,7 @@ def fresh_inputs(given: Sequence[TensorBase], create_graph: bool) -> tuple[Tenso
                 "it first."
             )
         if create_graph and tensor.requires_grad:
-            made.append(operator("alias", "default")(tensor))
+            made.append(_alias(tensor))
         else:
             leaf = _without_graph(tensor)
             AUTOGRAD.plug.set_requires_grad(leaf, True)
@@ -163,10 +163,16 @@ def detached(tensor: TensorBase, create_graph: bool) -> TensorBase:
 
 
 def _without_graph(tensor: TensorBase) -> TensorBase:
-    """Return a leaf with the data of `tensor`, of its class if that overrides anything."""
-    if not tensor._signature & NOT_PLAIN:
-        return cut(tensor)
-    return operator("detach", "default")(tensor)
+    """Return a leaf with the data of `tensor`, of its class if that overrides anything: its methods
+    are called, as PyTorch calls them, since classes know these by name.
+    """
+    own: Any = tensor
+    return own.detach() if tensor._signature & NOT_PLAIN else cut(tensor)
+
+
+def _alias(tensor: TensorBase) -> Any:
+    own: Any = tensor
+    return own.view_as(own) if tensor._signature & NOT_PLAIN else operator("alias", "default")(own)
 
 
 def result(tensors: Sequence[TensorBase], is_tuple: bool, create_graph: bool) -> Any:
