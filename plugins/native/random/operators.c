@@ -338,6 +338,28 @@ COMPUTE(integers_from)
                : NULL;
 }
 
+/* New integers of a size, of int64, from a bound or 0 on. */
+COMPUTE_OF(integers_of_size, has_low)
+{
+    PyObject *const *rest = arguments + 1 + has_low; /* size, dtype and generator */
+    npy_intp low = 0, high;
+    PyObject *zero = PyLong_FromLong(0), *count = NULL, *made = NULL;
+    int is_int64 = !is_given(rest[1]) || (PyArray_DescrCheck(rest[1]) &&
+                                          ((PyArray_Descr *)rest[1])->type_num == NPY_INT64);
+    if (zero != NULL && is_int64 && rest[0] != NULL && (!has_low || read_int(arguments[0], &low)) &&
+        read_int(rest[-1], &high) && low < high) {
+        npy_uint64 width = (npy_uint64)high - (npy_uint64)low;
+        count = PyLong_FromUnsignedLongLong(width);
+        PyObject *args[ARGUMENTS] = {
+            NULL, rest[0], has_low ? arguments[0] : zero, count,
+            width >= LONG_RANGE ? Py_True : Py_False};
+        made = count == NULL ? NULL : draw(arguments, rest[2], integers_below, args);
+    }
+    Py_XDECREF(zero);
+    Py_XDECREF(count);
+    return made;
+}
+
 COMPUTE(permuted)
 {
     PyObject *dtype = arguments[1];
@@ -367,6 +389,8 @@ const kernel_row drawing_rows[] = {
     ROW("normal_", into_array, 1, "self", "mean", "std", "generator"),
     ROW("rand", of_size, 0, "size", "dtype"),
     ROW("rand_like", of_array, 0, "self", "dtype", "memory_format"),
+    ROW("randint", integers_of_size, 0, "high", "size", "dtype", "generator"),
+    ROW("randint.low", integers_of_size, 1, "low", "high", "size", "dtype", "generator"),
     ROW("randn", of_size, 1, "size", "dtype"),
     ROW("randn_like", of_array, 1, "self", "dtype", "memory_format"),
     ROW("random_", integers_into, 0, "self", "generator"),
