@@ -174,7 +174,7 @@ def _shortest(module: str, name: str, value: object, defined: str) -> str:
     package = module
     while package := package.rpartition(".")[0]:
         source = _lazy.get(package, {}).get(name)
-        if source is None or vars(sys.modules[package]).get(name, value) is not value:
+        if source is None or loaded_names(sys.modules[package]).get(name, value) is not value:
             continue
         if source == module or f"{defined}.".startswith(f"{source}."):
             module = package
