@@ -45,7 +45,8 @@ def _attention(lib: Any, seed: int) -> Any:
         _laid(lib, _operand(r, shape, seed + place), shape, dtype)
         for place, shape in enumerate(shapes)
     ]
-    mask = r.choice([None, None, [queries, keys], [batch, 1, queries, keys]])
+    masks = [[queries, keys], [heads, queries, keys], [batch, 1, queries, keys]]
+    mask = r.choice([None, None, *masks])
     attn_mask = None if mask is None else lib.ones(mask, dtype=lib.bool)
     return lib.nn.functional.scaled_dot_product_attention(
         *operands, attn_mask=attn_mask, is_causal=mask is None and r.random() < 0.3

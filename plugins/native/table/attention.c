@@ -10,7 +10,8 @@ enum {
     PITCH = 16,            /* elements that divide the rows of scores: a register of them */
 };
 
-/* What a call reads, and the means that it writes; keys and values also with their rows as columns, as BLAS reads them. */
+/* What a call reads, and the means that it writes; keys and values also with their rows as columns,
+ * as BLAS reads them. */
 enum { GRAD, QUERY, KEY, TURNED_KEY, VALUE, TURNED_VALUE, MASK, MEANS, OPERANDS };
 
 /* Sizes of the arrays, how scores are scaled, references to operands, of which some are NULL, and
@@ -278,9 +279,9 @@ static int
 follows_queries(PyObject *const *arguments)
 {
     PyArrayObject *query = (PyArrayObject *)arguments[0], *key = (PyArrayObject *)arguments[1];
-    PyArrayObject *value = (PyArrayObject *)arguments[2];
+    PyArrayObject *value = (PyArrayObject *)arguments[2], *mask = plain_array(arguments[5]);
     npy_intp item = PyArray_ITEMSIZE(query);
-    return PyArray_NDIM(query) == 4 && PyArray_DIM(query, 3) == PyArray_DIM(value, 3) &&
+    return PyArray_NDIM(query) == 4 && (mask == NULL || PyArray_NDIM(mask) % 2 == 0) && PyArray_DIM(query, 3) == PyArray_DIM(value, 3) &&
            PyArray_STRIDE(query, 3) == item && PyArray_STRIDE(key, 3) == item &&
            PyArray_STRIDE(value, 3) == item && !PyArray_IS_C_CONTIGUOUS(query);
 }
