@@ -294,7 +294,7 @@ class Lives(RuleBasedStateMachine):
             reshaped = reshapes and x.is_leaf and x.requires_grad
             if not (
                 (x.is_inference() and not inside)
-                or (inside and name == "requires_grad_")
+                or (inside and name in ("requires_grad_", "grad of another"))
                 or (parted and name == "data of another")
                 # PyTorch's tensor still says that it retains its gradient.
                 or (name == "detach_" and x.retains_grad)

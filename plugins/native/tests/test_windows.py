@@ -247,3 +247,32 @@ def test_arrays_of_other_shapes_are_left_to_the_reference(name):
         ((x, y, weight), (windows[0]._replace(dilation=2**31 - 1), windows[1]), 3),
     ):
         assert computed(name, *wrong) is None
+
+
+@pytest.mark.parametrize("dtype", (dovetail.float32, dovetail.float64), ids=repr)
+@pytest.mark.parametrize("channels", (1, 3, 8, 19, 64))
+@pytest.mark.parametrize(
+    ("kernel", "stride", "padding", "dilation"),
+    (
+        ((3, 3), 1, 1, 1),
+        ((3, 3), 2, 1, 1),
+        ((5, 2), (1, 2), (4, 1), 1),
+        ((2, 3), 1, (1, 4), (1, 2)),
+        ((7, 7), 3, 3, 1),
+        ((3, 3), 1, 0, 2),
+        ((1, 1), 2, 0, 1),
+    ),
+)
+def test_channels_that_lie_last_and_are_not_mixed(
+    dtype, channels, kernel, stride, padding, dilation
+):
+    options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": channels}
+    x = dovetail.tensor(numbers((2, channels, 9, 23), "f8", channels, False)).to(dtype)
+    weight = dovetail.tensor(numbers((channels, 1, *kernel), "f8", 1, False)).to(dtype)
+    last = x.contiguous(memory_format=dovetail.channels_last)
+    wanted = dovetail.conv2d(x.double(), weight.double(), **options)
+    found = dovetail.conv2d(last, weight, **options)
+    scale = dovetail.conv2d(x.double().abs(), weight.double().abs(), **options).max().item()
+    assert found.is_contiguous(memory_format=dovetail.channels_last)
+    error = (found.double() - wanted).abs().max().item()
+    assert error <= 64 * UNITS["f4" if dtype is dovetail.float32 else "f8"] * scale
