@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 from dovetail_aten import Tensor
 from dovetail_autograd import Engine, default_engine
 
+__all__ = ["Variable"]
+
 
 class _VariableMeta(type):
     def __instancecheck__(cls, instance: object) -> bool:

@@ -6,6 +6,14 @@ from typing import Any, NoReturn
 
 from .plugin import is_available, of_plugin
 
+__all__ = [
+    "CUDAGraph",
+    "graph",
+    "graph_pool_handle",
+    "is_current_stream_capturing",
+    "make_graphed_callables",
+]
+
 
 class CUDAGraph:
     """PyTorch's class for CUDA graphs, which are not supported with CuPy's memory pool.

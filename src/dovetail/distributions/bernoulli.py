@@ -15,6 +15,8 @@ from .chances import Chances
 from .exp_family import ExponentialFamily
 from .utils import attribute, broadcast_all, validated
 
+__all__ = ["Bernoulli"]
+
 
 class Bernoulli(Chances, ExponentialFamily):
     """Bernoulli distribution: 1 with probability `probs` (or log-odds `logits`), else 0."""

@@ -13,6 +13,8 @@ from .dirichlet import Dirichlet
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all, validated
 
+__all__ = ["Beta"]
+
 
 class Beta(ExponentialFamily):
     """Beta distribution with parameters `concentration1` (alpha) and `concentration0` (beta)."""

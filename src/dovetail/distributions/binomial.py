@@ -13,6 +13,8 @@ from . import constraints
 from .chances import Chances
 from .utils import validated
 
+__all__ = ["Binomial"]
+
 
 def _positive_part(x: Tensor) -> Tensor:
     """Return x where it is positive, else 0; the gradient at 0 is a half."""

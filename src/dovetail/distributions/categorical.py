@@ -15,6 +15,8 @@ from . import constraints
 from .chances import OneOfTwo
 from .utils import exclusive, lazy_property, logits_to_probs, probs_to_logits, validated
 
+__all__ = ["Categorical"]
+
 
 class Categorical(OneOfTwo):
     """Category indices with probabilities `probs`, which are normalized, or `logits`."""

@@ -12,6 +12,8 @@ from . import constraints
 from .distribution import Distribution
 from .utils import attribute, validated
 
+__all__ = ["Cauchy"]
+
 
 class Cauchy(Distribution):
     """Cauchy distribution around `loc` with half width `scale`."""

@@ -10,6 +10,8 @@ from dovetail_aten import Tensor
 from . import constraints
 from .gamma import Gamma
 
+__all__ = ["Chi2"]
+
 
 class Chi2(Gamma):
     """Chi-squared distribution with `df` degrees of freedom."""

@@ -15,6 +15,8 @@ from .chances import Chances
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs, validated
 
+__all__ = ["ContinuousBernoulli"]
+
 _LOG_2 = 0.6931471805599453
 
 

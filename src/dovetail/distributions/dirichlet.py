@@ -13,6 +13,8 @@ from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import validated
 
+__all__ = ["Dirichlet"]
+
 
 class Dirichlet(ExponentialFamily):
     """Dirichlet distribution with the parameters `concentration` along its last dimension."""

@@ -13,6 +13,8 @@ from dovetail_kernel import Size, defining_module, warn_user, without_wrappers
 from . import constraints
 from .utils import broadcast_all, holds_everywhere, lazy_property
 
+__all__ = ["Distribution"]
+
 
 class Distribution:
     """A probability distribution of tensors.

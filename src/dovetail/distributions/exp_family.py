@@ -10,6 +10,8 @@ from dovetail_autograd import grad
 
 from .distribution import Distribution
 
+__all__ = ["ExponentialFamily"]
+
 
 class ExponentialFamily(Distribution):
     """A distribution with natural parameters and a known log normalizer F."""

@@ -11,6 +11,8 @@ from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import attribute, validated
 
+__all__ = ["Exponential"]
+
 
 class Exponential(ExponentialFamily):
     """Exponential distribution with the given `rate`."""

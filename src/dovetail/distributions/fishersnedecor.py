@@ -14,6 +14,8 @@ from .distribution import Distribution
 from .gamma import Gamma
 from .utils import validated
 
+__all__ = ["FisherSnedecor"]
+
 
 class FisherSnedecor(Distribution):
     """F distribution with `df1` and `df2` degrees of freedom."""

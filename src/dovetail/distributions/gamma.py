@@ -13,6 +13,8 @@ from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import standard_gamma, validated
 
+__all__ = ["Gamma"]
+
 
 class Gamma(ExponentialFamily):
     """Gamma distribution with shape `concentration` and the given `rate`."""

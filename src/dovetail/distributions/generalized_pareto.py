@@ -13,6 +13,8 @@ from . import constraints
 from .distribution import Distribution
 from .utils import validated
 
+__all__ = ["GeneralizedPareto"]
+
 
 class GeneralizedPareto(Distribution):
     """Generalized Pareto distribution above the threshold `loc`: exponential for ``concentration ==

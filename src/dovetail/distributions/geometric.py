@@ -14,6 +14,8 @@ from . import constraints
 from .chances import Chances
 from .utils import broadcast_all, holds_everywhere, validated
 
+__all__ = ["Geometric"]
+
 
 class Geometric(Chances):
     """Geometric distribution: number of failures before the first success with probability `probs`

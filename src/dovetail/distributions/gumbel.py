@@ -15,6 +15,8 @@ from .transforms import AffineTransform, ExpTransform
 from .uniform import Uniform
 from .utils import broadcast_all, euler_constant, validated
 
+__all__ = ["Gumbel"]
+
 
 class Gumbel(TransformedDistribution):
     """Gumbel distribution: ``loc - scale * log(-log(u))`` for uniform u."""

@@ -13,6 +13,8 @@ from .symmetric_halves import LOG_2, SymmetricHalf
 from .transforms import AbsTransform
 from .utils import attribute, validated
 
+__all__ = ["HalfCauchy"]
+
 
 class HalfCauchy(SymmetricHalf):
     """Half-Cauchy distribution with half width `scale`."""

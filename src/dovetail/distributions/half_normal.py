@@ -13,6 +13,8 @@ from .symmetric_halves import LOG_2, SymmetricHalf
 from .transforms import AbsTransform
 from .utils import validated
 
+__all__ = ["HalfNormal"]
+
 
 class HalfNormal(SymmetricHalf):
     """Half-normal distribution: absolute values of normal numbers with mean 0 and standard

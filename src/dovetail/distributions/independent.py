@@ -11,6 +11,8 @@ from . import constraints
 from .distribution import Distribution
 from .utils import _sum_rightmost
 
+__all__ = ["Independent"]
+
 
 def _of_base(name: str) -> property:
     return property(lambda self: getattr(self.base_dist, name), doc=f"`{name}` of the base.")

@@ -13,6 +13,8 @@ from .transformed_distribution import TransformedDistribution
 from .transforms import PowerTransform
 from .utils import attribute
 
+__all__ = ["InverseGamma"]
+
 
 class InverseGamma(TransformedDistribution):
     """Inverse gamma distribution with shape `concentration` and scale `rate`."""

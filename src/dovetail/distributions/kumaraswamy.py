@@ -15,6 +15,8 @@ from .transforms import AffineTransform, PowerTransform
 from .uniform import Uniform
 from .utils import broadcast_all, euler_constant
 
+__all__ = ["Kumaraswamy"]
+
 
 class Kumaraswamy(TransformedDistribution):
     """Kumaraswamy distribution on [0, 1], similar to a beta distribution, with quantiles in closed

@@ -12,6 +12,8 @@ from . import constraints
 from .distribution import Distribution
 from .utils import attribute, validated
 
+__all__ = ["Laplace"]
+
 
 class Laplace(Distribution):
     """Laplace distribution around `loc` with the given `scale`."""

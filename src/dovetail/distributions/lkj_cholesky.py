@@ -15,6 +15,8 @@ from .beta import Beta
 from .distribution import Distribution
 from .utils import validated
 
+__all__ = ["LKJCholesky"]
+
 
 class LKJCholesky(Distribution):
     """LKJ distribution of Cholesky factors of correlation matrices, with density proportional to

@@ -10,6 +10,8 @@ from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform
 from .utils import attribute
 
+__all__ = ["LogNormal"]
+
 
 class LogNormal(TransformedDistribution):
     """Log-normal distribution: exponentials of normal numbers with mean `loc` and standard

@@ -10,6 +10,8 @@ from .transformed_distribution import TransformedDistribution
 from .transforms import StickBreakingTransform
 from .utils import attribute
 
+__all__ = ["LogisticNormal"]
+
 
 class LogisticNormal(TransformedDistribution):
     """Logistic-normal distribution on the simplex: a stick-breaking transform of normal vectors."""

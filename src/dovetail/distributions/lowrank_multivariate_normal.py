@@ -14,6 +14,8 @@ from .distribution import Distribution
 from .multivariate_normal import _batch_mahalanobis, _batch_mv, diagonal_log
 from .utils import _standard_normal, attribute, lazy_property, validated
 
+__all__ = ["LowRankMultivariateNormal"]
+
 _LOG_TWO_PI = 1.8378770664093453
 
 

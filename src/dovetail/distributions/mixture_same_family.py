@@ -14,6 +14,8 @@ from .categorical import Categorical
 from .distribution import Distribution
 from .utils import attribute
 
+__all__ = ["MixtureSameFamily"]
+
 
 class MixtureSameFamily(Distribution):
     """Mixture of distributions of one family.

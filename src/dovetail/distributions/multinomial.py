@@ -16,6 +16,8 @@ from .categorical import Categorical
 from .chances import Shares
 from .utils import broadcast_all, validated
 
+__all__ = ["Multinomial"]
+
 
 class Multinomial(Shares):
     """Multinomial distribution: counts of categories in `total_count` trials, with probabilities

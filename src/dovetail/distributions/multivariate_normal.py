@@ -14,6 +14,8 @@ from . import constraints
 from .distribution import Distribution
 from .utils import _standard_normal, attribute, lazy_property, validated
 
+__all__ = ["MultivariateNormal"]
+
 _LOG_TWO_PI = 1.8378770664093453
 
 

@@ -14,6 +14,8 @@ from .chances import Chances
 from .gamma import Gamma
 from .utils import lazy_property, validated
 
+__all__ = ["NegativeBinomial"]
+
 
 class NegativeBinomial(Chances):
     """Negative binomial distribution: number of successes with probability `probs` (or log-odds

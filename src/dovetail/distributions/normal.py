@@ -13,6 +13,8 @@ from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import _standard_normal, attribute, validated
 
+__all__ = ["Normal"]
+
 _HALF_LOG_TWO_PI = 0.9189385332046727
 
 

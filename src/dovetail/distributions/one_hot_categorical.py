@@ -15,6 +15,8 @@ from .categorical import Categorical
 from .chances import Shares
 from .utils import attribute, clamp_probs, validated
 
+__all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
+
 
 class OneHotCategorical(Shares):
     """Categorical distribution over one-hot vectors, with probabilities `probs` or `logits`."""

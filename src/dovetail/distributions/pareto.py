@@ -13,6 +13,8 @@ from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, ExpTransform
 from .utils import broadcast_all
 
+__all__ = ["Pareto"]
+
 
 class Pareto(TransformedDistribution):
     """Pareto distribution: numbers from `scale`, with density proportional to ``x ** -(alpha +

@@ -12,6 +12,8 @@ from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import attribute, validated
 
+__all__ = ["Poisson"]
+
 
 class Poisson(ExponentialFamily):
     """Poisson distribution with mean `rate`."""

@@ -13,6 +13,8 @@ from .chi2 import Chi2
 from .distribution import Distribution
 from .utils import _standard_normal, attribute, validated
 
+__all__ = ["StudentT"]
+
 
 class StudentT(Distribution):
     """Student's t distribution with `df` degrees of freedom, location `loc` and `scale`."""

@@ -15,6 +15,8 @@ from .independent import Independent
 from .transforms import ComposeTransform, Transform
 from .utils import _sum_rightmost, validated
 
+__all__ = ["TransformedDistribution"]
+
 
 class TransformedDistribution(Distribution):
     """The distribution of ``transforms(x)`` for x from a base distribution.

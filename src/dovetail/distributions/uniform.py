@@ -13,6 +13,8 @@ from . import constraints
 from .distribution import Distribution
 from .utils import validated
 
+__all__ = ["Uniform"]
+
 
 class Uniform(Distribution):
     """Uniform distribution on [low, high)."""

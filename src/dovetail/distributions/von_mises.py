@@ -16,6 +16,8 @@ from . import constraints
 from .distribution import Distribution
 from .utils import attribute, lazy_property, validated
 
+__all__ = ["VonMises"]
+
 _LOG_TWO_PI = 1.8378770664093453
 
 

@@ -14,6 +14,8 @@ from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, PowerTransform
 from .utils import broadcast_all, euler_constant
 
+__all__ = ["Weibull"]
+
 
 class Weibull(TransformedDistribution):
     """Weibull distribution: ``scale * e ** (1 / concentration)`` for standard exponential e."""

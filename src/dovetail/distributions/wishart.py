@@ -18,6 +18,8 @@ from .exp_family import ExponentialFamily
 from .multivariate_normal import CovarianceMatrix, diagonal_log
 from .utils import holds_everywhere, validated
 
+__all__ = ["Wishart"]
+
 _LOG_TWO = 0.6931471805599453
 
 

@@ -17,6 +17,8 @@ from .graph_tables import GraphTable, graph_of, table_of
 from .names import GLOBALS, qualified_name
 from .source import TreeCodeGen
 
+__all__ = ["GraphModule"]
+
 _numbers = count()
 _USER_PRESERVED_ATTRIBUTES_KEY: Final = "_user_preserved_attributes"
 """Where `GraphModule.meta` has the attributes that a program wants copied with the module."""

@@ -13,6 +13,8 @@ from .node import Argument, Node, Target, map_aggregate, map_arg
 from .order import last_uses
 from .proxy import Proxy
 
+__all__ = ["Interpreter", "Transformer"]
+
 
 class Interpreter:
     """Runs a graph node by node. Subclasses change what nodes do.

@@ -14,6 +14,8 @@ from .optimizer import Optimizer, Params
 from .options import check_rate, may_be_refused, number
 from .strong_wolfe import Conditions, Point, minimum_of_cubic, search
 
+__all__ = ["LBFGS"]
+
 LEAST_CURVATURE = 1e-10
 
 

@@ -13,6 +13,8 @@ from ..sparse.constructors import sparse_coo_tensor
 from .optimizer import Optimizer, Params
 from .options import check_betas, check_rate, number
 
+__all__ = ["SparseAdam"]
+
 
 class SparseAdam(Optimizer):
     """Adam for sparse gradients: only the elements that a gradient stores change, and so do their

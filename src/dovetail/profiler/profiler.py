@@ -13,7 +13,16 @@ from dovetail_kernel import warn_user
 
 from .event_list import EventList
 from .recording import Recording
-from .schedules import ProfilerAction
+from .schedules import ProfilerAction, schedule
+
+__all__ = [
+    "ProfilerAction",
+    "ProfilerActivity",
+    "profile",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]
 
 _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 

@@ -66,7 +66,7 @@ def refusal(name: str) -> NotImplementedError:
 
 def _written(made: Any, out: Tensor, name: str) -> Tensor:
     """Return `out`, a strided tensor, after writing a strided result into it."""
-    if isinstance(made, CoordinateTensor) or isinstance(out, CoordinateTensor):
+    if isinstance(made, CoordinateTensor):
         raise refusal(f"out= of {name}")
     if made.requires_grad or out.requires_grad:
         raise RuntimeError(
@@ -107,9 +107,10 @@ class CoordinateTensor(Tensor):
             if name == "add" and isinstance(args[0], CoordinateTensor):
                 args = (args[1], args[0], *args[2:])  # of gradients what came last, or is strided
         given = dict(kwargs or {})
-        out = given.pop("out", None)
-        made = implementation(*args, **given)
-        return made if out is None else _written(made, out, overridden_name(func))
+        if given.get("out") is None or isinstance(given["out"], CoordinateTensor):
+            return implementation(*args, **given)
+        out = given.pop("out")
+        return _written(implementation(*args, **given), out, overridden_name(func))
 
     __torch_dispatch__ = __torch_function__
 

@@ -11,6 +11,14 @@ from dovetail_aten import Tensor, linalg
 from dovetail_autograd import no_grad
 from dovetail_kernel import float32, warn_user
 
+__all__ = [
+    "clip_grad_norm",
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "get_total_norm",
+]
+
 
 def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     given = [parameters] if isinstance(parameters, Tensor) else parameters

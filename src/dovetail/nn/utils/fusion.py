@@ -11,6 +11,13 @@ from dovetail_aten import Tensor
 from ..modules.module import Module
 from ..parameter import Parameter
 
+__all__ = [
+    "fuse_conv_bn_eval",
+    "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights",
+]
+
 M = TypeVar("M", bound=Module)
 
 

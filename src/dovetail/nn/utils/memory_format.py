@@ -9,6 +9,8 @@ from dovetail_kernel import MemoryFormat
 from ..modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
 from ..modules.module import Module
 
+__all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
+
 M = TypeVar("M", bound=Module)
 
 

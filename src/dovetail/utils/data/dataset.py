@@ -13,6 +13,17 @@ from dovetail_kernel import warn_user
 
 from .sampler import permutation
 
+__all__ = [
+    "ChainDataset",
+    "ConcatDataset",
+    "Dataset",
+    "IterableDataset",
+    "StackDataset",
+    "Subset",
+    "TensorDataset",
+    "random_split",
+]
+
 _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
 

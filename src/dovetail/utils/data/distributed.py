@@ -11,6 +11,8 @@ from dovetail_aten import Generator
 from ... import distributed as processes
 from .sampler import Sampler, permutation
 
+__all__ = ["DistributedSampler"]
+
 
 class DistributedSampler(Sampler[Any]):
     """Every `num_replicas`-th index of a common order, starting with index `rank`.

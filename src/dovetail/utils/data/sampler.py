@@ -9,6 +9,15 @@ from typing import Any, Generic, TypeVar
 from dovetail_aten import Generator, as_tensor, empty, multinomial, randint, randperm
 from dovetail_kernel import float64, int64
 
+__all__ = [
+    "BatchSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SubsetRandomSampler",
+    "WeightedRandomSampler",
+]
+
 _T_co = TypeVar("_T_co", covariant=True)
 _AT_ONCE = 32
 

@@ -37,6 +37,8 @@ _OF_FACTORIES: Final = {
 _GENERATOR: Final = "Generator?"
 _OPTIONS: Final = frozenset({"dtype", "layout", "device", "pin_memory"})
 
+load_compiled_code()  # before the first function asks for an entry
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 Arrangement = Callable[[tuple[type, ...]], tuple[tuple[Any, ...], Any]]
@@ -49,7 +51,6 @@ def compile_entries(names: dict[str, object]) -> None:
     """Put compiled entries in place of the generated functions of a module, whose namespace is
     `names`; without compiled code give the functions their docstrings.
     """
-    load_compiled_code()
     own = {
         name: value
         for name, value in names.items()
@@ -162,7 +163,6 @@ def factory_entry(
             known[arranged] = COMPILED_ENTRY.plug(function, lambda text: form(text, *arranged))
         return known[arranged]
 
-    load_compiled_code()
     if takes_sizes:
         return COMPILED_ENTRY.plug(function, form)
     return function if arrange is None else COMPILED_ENTRY.plug(function, lambda text: choose)
@@ -195,7 +195,6 @@ def like_entry(
         taken = [p._replace(kind=kinds.get(p.name or "", p.kind)) for p in found.parameters]
         return _with_own(found, taken, text)
 
-    load_compiled_code()
     return COMPILED_ENTRY.plug(function, form)
 
 
