@@ -484,7 +484,7 @@ OF(reduce_some)(
         }
         break;
     case REDUCTION_VARIANCE:
-        OF(sums)(centers, array, axes, results, width);
+        OF(sums)(centers, array, axes, centers, width);
         for (int c = 0; c < made; c++) {
             centers[c] /= count;
         }
