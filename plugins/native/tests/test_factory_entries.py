@@ -289,6 +289,7 @@ def test_a_factory_that_goes_by_a_tensor_gives_without_its_text_what_its_text_gi
         dovetail.ones(4, 3)[::2],
         dovetail.tensor(1.0),
     ]
+    entry(tensors[0], *number)  # it reads the parameters of its text, which is exchanged below
     for mode in (dovetail.enable_grad, dovetail.no_grad, dovetail.inference_mode):
         for options in ({}, {"dtype": dovetail.float64}, {"memory_format": None}):
             for each in tensors:
