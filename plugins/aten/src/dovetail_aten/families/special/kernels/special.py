@@ -135,7 +135,7 @@ class Special(Family):
         found = found + (inverse * (series * square + one) + square * like(wide, 0.5))
         pole = pi / xp.where(negative, xp.sin((wide - xp.rint(wide)) * pi), one)
         found = xp.where(negative, pole * pole - found, found)
-        return found.astype(x.dtype, copy=False)
+        return self.in_order(found.astype(x.dtype, copy=False), x)
 
     @operator("mvlgamma")
     @widened
