@@ -72,7 +72,7 @@ release(attention_call *call)
     }
 }
 
-/* A matrix from a row on; one in new memory; and one with its rows as columns. */
+/* A matrix from a row on, and one in new memory. */
 static matrices
 from_row(matrices x, npy_intp row)
 {
@@ -84,12 +84,6 @@ static matrices
 in_rows(char *data, npy_intp columns, npy_intp item)
 {
     return (matrices){data, 0, columns * item, item};
-}
-
-static matrices
-transposed(matrices x)
-{
-    return (matrices){x.data, 0, x.column, x.row};
 }
 
 /* How many keys the queries before `stop` see. */
@@ -424,7 +418,7 @@ COMPUTE(attention_backward)
         .failed = call.operands[GRAD] == NULL || call.operands[QUERY] == NULL ||
                   call.operands[KEY] == NULL || call.operands[TURNED_KEY] == NULL ||
                   call.operands[TURNED_VALUE] == NULL};
-    char *to_query = add_result(&made, zeros_like(arguments[1]));
+    char *to_query = add_result(&made, empty_like(arguments[1]));
     char *to_key = add_result(&made, zeros_like(arguments[2]));
     char *to_value = add_result(&made, zeros_like(arguments[3]));
     add_none(&made);

@@ -286,7 +286,7 @@ COMPUTE_OF(join, is_new)
 
 /* Copy rows of an array whose last axis goes backwards: NumPy copies elements one by one. */
 #define COPY_BACKWARDS(type)                                                                      \
-    for (; j < length; j++) {                                                       \
+    for (; j < length; j++) {                                                                     \
         ((type *restrict)to)[j] = ((const type *restrict)from)[-j];                               \
     }
 static void

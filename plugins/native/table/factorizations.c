@@ -131,10 +131,8 @@ finish(int which, matrix_call *call, PyArrayObject *model, int has_info)
 {
     int ndim = PyArray_NDIM(model);
     npy_intp size = PyArray_DIM(model, ndim - 1), other = PyArray_DIM(model, ndim - 2);
-    npy_intp least = size < other ? size : other, count = PyArray_SIZE(model) / (size * other);
     results made = {0};
-    int is_small = PyArray_SIZE(model) <= MOST_WORK && PyArray_SIZE(model) * least <= MOST_WORK;
-    int is_done = is_small && run_loop(which, call, count);
+    int is_done = run_loop(which, call, PyArray_SIZE(model) / (size * other));
     for (int i = 0; i < call->count; i++) {
         PyArrayObject *array = call->operands[i].array;
         if (i < call->inputs || !is_done) {
@@ -154,7 +152,7 @@ finish(int which, matrix_call *call, PyArrayObject *model, int has_info)
     return tuple_of(&made);
 }
 
-/* Matrices with elements that LAPACK computes; NULL for another array, or one without elements. */
+/* Matrices with elements that LAPACK computes soon; NULL for another array, or one without elements. */
 static PyArrayObject *
 matrices_in(PyObject *object)
 {
@@ -162,9 +160,12 @@ matrices_in(PyObject *object)
     int type = x == NULL ? NPY_VOID : PyArray_TYPE(x);
     int is_known = type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT ||
                    type == NPY_CDOUBLE;
-    return is_known && PyArray_NDIM(x) > 1 && PyArray_SIZE(x) > 0 && PyArray_ISNOTSWAPPED(x)
-               ? x
-               : NULL;
+    if (!is_known || PyArray_NDIM(x) < 2 || PyArray_SIZE(x) == 0 || !PyArray_ISNOTSWAPPED(x)) {
+        return NULL;
+    }
+    int last = PyArray_NDIM(x) - 1;
+    npy_intp size = PyArray_DIM(x, last), other = PyArray_DIM(x, last - 1);
+    return PyArray_SIZE(x) <= MOST_WORK / (size < other ? size : other) ? x : NULL;
 }
 
 static PyArrayObject *
@@ -196,7 +197,7 @@ COMPUTE_OF(of_square, which)
     add_output(&call, x, (operand){NULL, n, n, 0, 0, 0});
     PyObject *made = finish(which, &call, x, 1);
     if (made != NULL && which == LOOP_cholesky_lo) {
-        /* A sum with the square of NaN or infinity is neither 0 nor any number. */
+        /* Of a factor that is not finite the info is the reference's: 0 times such a number is NaN. */
         PyArrayObject *factor = (PyArrayObject *)PyTuple_GET_ITEM(made, 0);
         int is_single = PyArray_TYPE(x) == NPY_FLOAT || PyArray_TYPE(x) == NPY_CFLOAT;
         npy_intp count = PyArray_NBYTES(factor) / (is_single ? 4 : 8);
@@ -239,9 +240,6 @@ COMPUTE(orthonormal)
         return NULL;
     }
     npy_intp m = PyArray_DIM(x, 0), n = PyArray_DIM(x, 1), p = m < n ? m : n, turned[] = {p, m};
-    if (m * n > MOST_WORK / p) {
-        return NULL;
-    }
     int type = wide_type(x), is_done;
     operand a = {
         (PyArrayObject *)PyArray_FromArray(

@@ -90,8 +90,8 @@ matrices_of(PyArrayObject *x)
         PyArray_STRIDE(x, last)};
 }
 
-static matrices
-turned(matrices x)
+matrices
+transposed(matrices x)
 {
     return (matrices){x.data, x.matrix, x.column, x.row};
 }
@@ -122,8 +122,8 @@ multiply_by_transpose(
     if (is_exchanged) {
         matrices exchanged = {room, 0, sizes.rows * item, item};
         multiply_matrices(
-            loop, (product_sizes){1, sizes.columns, sizes.inner, sizes.rows}, turned(right),
-            turned(left), exchanged);
+            loop, (product_sizes){1, sizes.columns, sizes.inner, sizes.rows}, transposed(right),
+            transposed(left), exchanged);
         transpose(result, room, sizes.rows, sizes.columns, sizes.rows, sizes.columns);
     }
     else {
@@ -255,7 +255,7 @@ add_product(PyArrayObject *x, PyArrayObject *other, PyObject *given, int is_turn
     }
     matrices own = {PyArray_BYTES(added), 0, rows == 1 ? 0 : PyArray_STRIDE(added, 0),
                     columns == 1 ? 0 : PyArray_STRIDE(added, last)};
-    matrices right = is_turned ? turned(matrices_of(other)) : matrices_of(other);
+    matrices right = is_turned ? transposed(matrices_of(other)) : matrices_of(other);
     npy_intp dims[] = {sizes.rows, sizes.columns};
     PyArrayObject *made = product(x, sizes, matrices_of(x), right, 2, dims);
     if (made != NULL && PyArray_TYPE(made) == NPY_FLOAT) {

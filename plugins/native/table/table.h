@@ -120,6 +120,9 @@ typedef struct {
 int find_ufunc_loop(const char *name, PyUFuncObject **kept, int type, ufunc_loop *loop);
 int find_product_loop(int type, ufunc_loop *loop);
 
+/* The same matrices with rows as columns. */
+matrices transposed(matrices x);
+
 /* Write products by BLAS. The interpreter's lock is held, so that no other thread forks meanwhile. */
 void multiply_matrices(
     const ufunc_loop *loop, product_sizes sizes, matrices left, matrices right, matrices result);

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_aten import Tensor
-from dovetail_aten.front_end import functions as F
+from dovetail_aten import Tensor, eye
 from dovetail_autograd.checking.functional import hessian, hvp, jacobian, jvp, vhp, vjp
 from dovetail_kernel import publish
 
@@ -52,7 +51,7 @@ def _construct_standard_basis_for(
     ends = [sum(tensor_numels[: at + 1]) for at in range(len(tensor_numels))]
     return tuple(
         [
-            F.eye(sum(tensor_numels), dtype=x.dtype, device=x.device)[:, end - size : end]
+            eye(sum(tensor_numels), dtype=x.dtype, device=x.device)[:, end - size : end]
             for x, size, end in zip(tensors, tensor_numels, ends, strict=True)
         ]
     )

@@ -9,8 +9,8 @@ from itertools import count as counting
 from math import prod
 from typing import NamedTuple
 
+import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_aten.front_end import functions as aten
 
 _TOKEN = re.compile(r"\s*(\.\.\.|->|[A-Za-z0-9_]+|[().]|$|.)")
 _ELLIPSIS = "..."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_aten.front_end import functions as aten
 from dovetail_autograd import Function
 from dovetail_dispatcher import overridable
 from dovetail_kernel import dtype as Dtype

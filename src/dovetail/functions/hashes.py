@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_aten.backends import wrap_dims
-from dovetail_aten.front_end import functions as aten
 from dovetail_dispatcher import overridable
 from dovetail_kernel import float64, int64, uint8, uint64
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_aten.front_end import functions
+import dovetail_aten as aten
 from dovetail_kernel import warn_user
 
 from .tracing import tracing
@@ -29,7 +29,7 @@ def trace(*input: Any, **options: Any) -> Any:
         For a tensor that is not a matrix.
     """
     if input or options:
-        return functions.trace(*input, **options)  # type: ignore[attr-defined, unused-ignore]
+        return aten.trace(*input, **options)  # type: ignore[attr-defined, unused-ignore]
     warn_user(
         "dovetail.trace() without arguments records operator calls under its former name: trace(x) "
         "is the sum of a diagonal. Write dovetail.tracing().",

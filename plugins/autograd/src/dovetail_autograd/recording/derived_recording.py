@@ -297,4 +297,6 @@ def _is_column_major(array: Any) -> bool:
     argument may be one of those that they wrap.
     """
     strides = getattr(array, "strides", None)
+    if strides is None:  # of no backend with memory
+        return False
     return bool(strides == (array.itemsize, array.itemsize * array.shape[0]))
