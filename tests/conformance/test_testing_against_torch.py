@@ -299,3 +299,9 @@ def test_assert_allclose_finds_the_differences_of_torch(
             return error and error[0]
 
     assert found(dovetail) == found(torch)
+
+
+def test_assert_allclose_takes_tensors_of_different_dtypes() -> None:
+    for lib in (dovetail, torch):
+        with pytest.warns(FutureWarning):
+            lib.testing.assert_allclose(lib.ones(2), lib.ones(2, dtype=lib.float64) + 1e-5)

@@ -355,3 +355,10 @@ def test_the_module_that_a_class_names_is_there(package: str) -> None:
         assert not absent
         assert all(inspect.getmodule(each) is sys.modules[each.__module__] for each in named)
     assert {name for name in sys.modules if name.startswith("torch.")} == before
+
+
+def test_the_module_of_a_class_is_there_without_an_import() -> None:
+    with dovetail.as_torch() as torch:
+        for each in (torch.autograd.Function, torch.profiler.profile, torch.fx.Graph):
+            assert each.__module__.startswith("torch.")
+            assert inspect.getmodule(each) is sys.modules[each.__module__]

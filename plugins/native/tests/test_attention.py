@@ -96,6 +96,17 @@ def test_masks_agree_with_the_reference(dtype, is_causal):
                     close(one, other, 2000 * UNITS[dtype], 4.0)
 
 
+@pytest.mark.parametrize("order", ((0, 1, 2, 3), (0, 2, 1, 3), (2, 0, 1, 3), (1, 0, 2, 3)))
+def test_means_lie_in_memory_as_the_references(order):
+    compiled = kernel(NAME)
+    query, key, value = [each.transpose(order) for each in numbers((3, 2, 3, 4, 5), "f4", 0, False)]
+    for shape in (None, (1, 1), (1, 1, 1), (1, 1, 1, 1)):
+        mask = None if shape is None else np.ones(shape, bool)
+        found = compiled(query, key, value, attn_mask=mask)
+        expected = compiled.__wrapped__(query, key, value, attn_mask=mask)
+        assert [each.strides for each in found] == [each.strides for each in expected], shape
+
+
 @pytest.mark.parametrize("is_causal", (False, True))
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ("f4", "f8"))

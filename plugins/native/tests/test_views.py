@@ -258,3 +258,13 @@ def test_each_view_of_a_list_of_constants_shows_what_is_written(name: str) -> No
         piece.fill_(number + 1)
         assert x._version == piece._version == number + 1
     assert (x > 0).all()
+
+
+@pytest.mark.parametrize("dtype", ("f4", "f8"))
+def test_pairs_that_begin_between_pairs_are_refused(dtype):
+    compiled = kernel("view_as_complex")
+    numbers = np.ones(12, dtype)
+    assert compiled(numbers[2:].reshape(5, 2)).shape == (5,)
+    for given in (numbers[1:9].reshape(4, 2), numbers.reshape(4, 3)[:, :2]):
+        with pytest.raises(RuntimeError, match="divisible by 2"):
+            compiled(given)
