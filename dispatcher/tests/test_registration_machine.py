@@ -394,8 +394,12 @@ class Registrations(RuleBasedStateMachine):
             found = found or self.kernel_at(op, "Autograd", size)
         return found
 
-    def expected(self, op: str, device: str, size: int, how: str) -> Any:
-        """Return the number that a call returns, or the type of its error."""
+    def expected(self, op: str, device: str, size: int, how: str, inside: str = "") -> Any:
+        """Return the number that a call returns, or the type of its error.
+
+        `inside` is the state of the thread, in which kernels make their calls, where it is not
+        `how`.
+        """
         if op not in self.defined:
             return AttributeError
         keys = [f"Autograd{device}", "ADInplaceOrView", "mode", "BackendSelect", device]
@@ -408,19 +412,22 @@ class Registrations(RuleBasedStateMachine):
             if isinstance(found, int):
                 return found
             if found is not None and found.body != "passes":
-                return self.outcome(found, device, size, how)
+                return self.outcome(found, device, size, how, inside or how)
         return self.expected_of_plugin(op, device, size, how)
 
-    def outcome(self, kernel: Registered, device: str, size: int, how: str) -> Any:
+    def outcome(self, kernel: Registered, device: str, size: int, how: str, inside: str) -> Any:
         if kernel.body == "raises":
             return ZeroDivisionError
         if kernel.body == "number":
             return kernel.number
         if kernel.body == "below":
             lower = "below autograd in mode" if how.endswith("mode") else "below autograd"
-            inner = self.expected(kernel.op, device, size, lower)
+            # Redispatching passes keys, and leaves the state of the thread as it is.
+            inner = self.expected(
+                kernel.op, device, size, lower, inside if kernel.number % 3 == 0 else lower
+            )
         else:
-            inner = self.expected("f", device, size, how)
+            inner = self.expected("f", device, size, inside)
         return kernel.number + 1000 * inner if isinstance(inner, int) else inner
 
     def expected_of_plugin(self, op: str, device: str, size: int, how: str) -> Any:

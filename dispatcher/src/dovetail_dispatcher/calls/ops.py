@@ -61,11 +61,8 @@ class _OpNamespace(ModuleType):
         )
 
     def _names(self) -> list[str]:
-        return [
-            n.partition("::")[2]
-            for n in list(registry.operators)
-            if n.startswith(f"{self._name}::")
-        ]
+        prefix = f"{self._name}::"
+        return [n[len(prefix) :] for n in list(registry.operators) if n.startswith(prefix)]
 
     def __dir__(self) -> list[str]:
         _load_library(self._name)
