@@ -18,9 +18,12 @@ from dovetail_kernel.errors import PluginError, forget_distributions
 from dovetail_kernel.plugins.entries import GROUPS
 from dovetail_kernel.plugins.manager import PluginManager
 
-FILES = int(os.environ.get("DOVETAIL_FILES", "800")) // 8
+FILES = int(os.environ.get("DOVETAIL_FILES", "800"))
 FIRST = int(os.environ.get("DOVETAIL_FIRST_FILE", "0"))
-METADATA = b"Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n"
+STRANGERS = 8
+"""Number of damaged distributions in each list of plugins."""
+
+METADATA = b"Metadata-Version: 2.1\nName: stranger%d\nVersion: 1.0\n"
 WORDS = (
     *(b"[", b"]", b"=", b":", b"\n", b" ", b"\x00", b"\x1b[31m", b"\xff", b"[/red]", b".", b"-"),
     *("ſ\u202e\u2028".encode(), b"%(x)s", b"cpu", b"aten", b"aten.cpu", b"A" * 5000, b"\r", b"#"),
@@ -49,19 +52,21 @@ def damaged(random: Random, text: bytes) -> bytes:
 def test_damaged_entry_points_and_variables_are_refused_and_hide_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    odd, good = tmp_path / "stranger-1.0.dist-info", tmp_path / "decent-1.0.dist-info"
-    odd.mkdir()
-    good.mkdir()
+    folders = [tmp_path / f"stranger{number}-1.0.dist-info" for number in range(STRANGERS)]
+    good = tmp_path / "decent-1.0.dist-info"
+    for each in (*folders, good):
+        each.mkdir()
     (good / "METADATA").write_text("Metadata-Version: 2.1\nName: decent\nVersion: 1.0\n")
     (good / "entry_points.txt").write_text("[dovetail.modules]\nfine = decent_module\n")
     (tmp_path / "decent_module.py").write_text("")
     own = [each for each in sys.path if "-packages" not in each]  # of Python itself
     monkeypatch.setattr(sys, "path", [str(tmp_path), *own])
     warned = loaded = 0
-    for seed in range(FIRST, FIRST + FILES):
-        random = Random(seed)
-        (odd / "METADATA").write_bytes(damaged(random, METADATA))
-        (odd / "entry_points.txt").write_bytes(damaged(random, entry_points(random)))
+    for seed in range(FIRST, FIRST + FILES, STRANGERS):
+        for number, odd in enumerate(folders):
+            random = Random(seed + number)
+            (odd / "METADATA").write_bytes(damaged(random, METADATA % number))
+            (odd / "entry_points.txt").write_bytes(damaged(random, entry_points(random)))
         value = b" ".join(random.choices(WORDS, k=random.randrange(5))).replace(b"\0", b"")
         monkeypatch.setenv("DOVETAIL_BLOCK", os.fsdecode(value))
         forget_distributions()
@@ -81,8 +86,8 @@ def test_damaged_entry_points_and_variables_are_refused_and_hide_no_other(
                     except PluginError as error:
                         assert str(error).isprintable() or "\n" in str(error)
         except Exception as error:
-            raise AssertionError(f"file {seed}, DOVETAIL_BLOCK={value!r}") from error
-    assert loaded > FILES / 2
+            raise AssertionError(f"files from {seed}, DOVETAIL_BLOCK={value!r}") from error
+    assert loaded > FILES / STRANGERS / 2
     assert FILES < 50 or warned
 
 

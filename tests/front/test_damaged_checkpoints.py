@@ -8,12 +8,11 @@ import io
 import os
 import pickle
 import struct
-import time
-import tracemalloc
 from random import Random
 
 import pytest
 from damaged_files import check_tree
+from limits import limited
 from torch_pickles import (
     archive,
     checkpoint,
@@ -27,7 +26,7 @@ from torch_pickles import (
 import dovetail
 from dovetail.serialization import clear_safe_globals, safe_globals
 
-FILES = int(os.environ.get("DOVETAIL_FILES", "800"))
+FILES = int(os.environ.get("DOVETAIL_FILES", "2000"))
 FIRST = int(os.environ.get("DOVETAIL_FIRST_FILE", "0"))
 ORDINARY = valid_checkpoints()
 REMEDIES = (
@@ -38,14 +37,13 @@ REMEDIES = (
 )
 
 
-def check(content):
+def check(content, traced=True):
     """Load; return whether there is something in it, and not just the one error."""
     stream = io.BytesIO(content)
     stream.name = "the file"
-    tracemalloc.start()
-    start = time.process_time()
     try:
-        loaded = dovetail.load(stream)
+        with limited(1 + len(content) / 50_000, 4e6 + 300 * len(content), traced=traced):
+            loaded = dovetail.load(stream)
     except pickle.UnpicklingError as error:
         assert str(error).startswith("Weights only load failed: 'the file' names")
         assert "Unsupported global: GLOBAL " in str(error)
@@ -56,11 +54,6 @@ def check(content):
         assert any(remedy in message for remedy in REMEDIES)
         assert len(message) < 1500
         return False
-    finally:
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert time.process_time() - start < 1 + len(content) / 50_000
-        assert peak < 4e6 + 300 * len(content)
     check_tree(loaded)
     return True
 
@@ -71,7 +64,7 @@ def test_a_random_damage_is_refused_or_leaves_a_valid_tree():
         random = Random(seed)
         content = damaged_checkpoint(random, random.choice(ORDINARY))
         try:
-            refused += not check(content)
+            refused += not check(content, traced=seed % 16 == 0)
         except Exception as error:
             raise AssertionError(f"file {seed}: {content!r:.300}") from error
     assert FILES / 3 < refused < FILES

@@ -8,30 +8,27 @@ import io
 import json
 import os
 import pickle
-import time
-import tracemalloc
 from random import Random
 
 import damaged_files
 import pytest
 from damaged_files import check_tree, closed, contents, edited, joined, joined_text, opened, split
+from limits import limited
 
 import dovetail
 
-FILES = int(os.environ.get("DOVETAIL_FILES", "800"))
+FILES = int(os.environ.get("DOVETAIL_FILES", "4000"))
 FIRST = int(os.environ.get("DOVETAIL_FIRST_FILE", "0"))
 VALID = damaged_files.valid_files()
 
 
-def check(content):
+def check(content, traced=True):
     """Load; return whether there is something in it, and not just the one error."""
     stream = io.BytesIO(content)
     stream.name = "the file"
-    tracemalloc.reset_peak()
-    before = tracemalloc.get_traced_memory()[0]
-    start = time.process_time()
     try:
-        loaded = dovetail.load(stream)
+        with limited(1 + len(content) / 100_000, 4e6 + 100 * len(content), traced=traced):
+            loaded = dovetail.load(stream)
     except pickle.UnpicklingError as error:
         assert str(error).startswith("Weights only load failed: 'the file' contains")
         return False
@@ -41,18 +38,8 @@ def check(content):
         assert "Save it again by dovetail.save" in message or "Pass map_location=" in message
         assert len(message) < 1500
         return False
-    finally:
-        assert time.process_time() - start < 1 + len(content) / 100_000
-        assert tracemalloc.get_traced_memory()[1] - before < 4e6 + 100 * len(content)
     check_tree(loaded)
     return True
-
-
-@pytest.fixture(autouse=True)
-def traced_memory():
-    tracemalloc.start()
-    yield
-    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("number", range(len(VALID)))
@@ -81,7 +68,7 @@ def test_a_random_damage_is_refused_or_leaves_a_valid_tree():
         random = Random(seed)
         content = damaged_files.damaged(random, random.choice(VALID))
         try:
-            refused += not check(content)
+            refused += not check(content, traced=seed % 16 == 0)
         except Exception as error:
             raise AssertionError(f"file {seed}: {content!r:.300}") from error
     assert FILES / 2 < refused < FILES
@@ -137,6 +124,10 @@ REFUSED = {
     "a tensor before the first": (
         edited(contents([ONES]), lambda d: d.update(root=[{"tensor": -1}])),
         "the number of a tensor should be one of the non-negative integers below 1, not '-1'",
+    ),
+    "a meta tensor within a storage": (
+        edited(contents([ONES]), lambda d: d["tensors"][0].update(storage="", offset=1)),
+        "tensor 0 has no storage, but the offset 1",
     ),
     "a container before the first": (
         edited(contents([1]), lambda d: d.update(root=[{"again": -1}])),

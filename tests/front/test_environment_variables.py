@@ -1,17 +1,21 @@
 """Whatever the variables that Dovetail reads contain, there is an error or a warning that names the
 variable, or what the documentation says.
 
-`DOVETAIL_HUNT=1000` tries more values, others each time.
+`DOVETAIL_HUNT=1000` tries more values, others each time. Most are given to the code that reads the
+variable, in one process; with `-k one_process` no others are tried.
 """
 
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from random import Random
 from typing import Any
 
+import environment_values
 import pytest
+from environment_values import part_of, value
 from oracle.sharing import seeds
 
 from dovetail.inspection.installation_checks import VARIABLES
@@ -25,27 +29,6 @@ try:
 except RuntimeError as error:
     print(compiled_code.is_in_force(), len(traceback.extract_tb(error.__traceback__)))
 """
-WORDS = ["0", "1", "2", "00", "true", "off", "x86-64-v2", "X86-64-V2", "x86-64-v9", "cpu", "cuda"]
-WORDS += ["cpuu", "native", "dovetail_native", "mpi", "aten", "2/8", "0/8", "9/8", "all", "/1"]
-WORDS += [
-    " ",
-    "1/1",
-    ",",
-    "\n",
-    "\x1b[31m",
-    "\x1b]0;x\a",
-    "\u202e",
-    "é",
-    "\udcff",
-    "[bold]",
-    "%s{}",
-    "-",
-]
-
-
-def value(random: Random) -> str:
-    text = "".join(random.choices(WORDS, k=random.choice([1, 1, 2, 3])))
-    return text * random.choice([1, 1, 1, 1, 5000])
 
 
 def run(*words: str, **variables: str) -> Any:
@@ -93,6 +76,12 @@ def test_a_part_of_the_operators_is_understood_or_refused(seed: int, tmp_path: A
     done = run(*words, DOVETAIL_OPERATORS=given)
     is_refused = "DOVETAIL_OPERATORS" in done.stderr
     assert done.returncode == (4 if is_refused else 0)
-    part, _, parts = given.partition("/")
-    is_part = part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts) < 10**9
-    assert is_refused != (given == "all" or is_part)
+    assert is_refused != (given == "all" or part_of(given) is not None)
+
+
+def test_any_value_is_understood_or_refused_by_what_reads_it_in_one_process() -> None:
+    assert set(environment_values.READERS) == set(VARIABLES)
+    tried = seeds("values of environment variables in one process", 2000)
+    words = [str(Path(environment_values.__file__)), str(tried.start), str(len(tried))]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

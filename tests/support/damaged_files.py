@@ -6,7 +6,7 @@ import copy
 import io
 import json
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -125,8 +125,9 @@ def edited(content: bytes, change: Callable[[Any], Any]) -> bytes:
 Path = tuple[Any, ...]
 
 
-def paths(node: Any, path: Path = ()) -> Iterator[Path]:
-    """Yield the way to every value inside of a JSON value."""
+def paths(node: Any, path: Path = ()) -> list[Path]:
+    """Return the ways to all values inside of a JSON value."""
+    found = []
     items = (
         node.items()
         if isinstance(node, dict)
@@ -135,15 +136,19 @@ def paths(node: Any, path: Path = ()) -> Iterator[Path]:
         else ()
     )
     for key, value in items:
-        yield (*path, key)
-        yield from paths(value, (*path, key))
+        found.append((*path, key))
+        if isinstance(value, (dict, list)):
+            found += paths(value, found[-1])
+    return found
 
 
 def changed(header: Any, path: Path, change: Callable[[Any, Any], None]) -> Any:
-    """Return a copy of the header after `change(container, key)` of the value at a path."""
-    result = copy.deepcopy(header)
-    container = result
+    """Return the header after `change(container, key)` of the value at a path, whose containers are
+    copied: the original stays what it is, and shares the others.
+    """
+    result = container = copy.copy(header)
     for key in path[:-1]:
+        container[key] = copy.copy(container[key])
         container = container[key]
     change(container, path[-1])
     return result
@@ -175,7 +180,7 @@ def damaged(random: Random, content: bytes) -> bytes:
         )
         return joined_text(text[:start] + piece + text[start + random.choice([0, 1, 4]) :], data)
     for _ in range(random.choice([1, 1, 1, 2, 3])):
-        places = list(paths(header))
+        places = paths(header)
         if not places:
             break
         path = random.choice(places)
@@ -185,7 +190,7 @@ def damaged(random: Random, content: bytes) -> bytes:
             other: Any = header
             for key in random.choice(places):
                 other = other[key]
-            header = replaced(header, path, copy.deepcopy(other))
+            header = replaced(header, path, other)
         else:
             header = replaced(header, path, random.choice(WRONG_VALUES))
     return closed(header, data)

@@ -9,6 +9,7 @@ import pickle
 import sys
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -34,6 +35,11 @@ def archive(records: Mapping[str, bytes]) -> bytes:
 
 def records(content: bytes) -> dict[str, bytes]:
     """Return the records of an archive by name."""
+    return dict(_records(content))
+
+
+@cache
+def _records(content: bytes) -> dict[str, bytes]:
     opened = ZipArchive(ByteSource(io.BytesIO(content)))
     return {name: opened.read(name).tobytes() for name in opened._records}
 

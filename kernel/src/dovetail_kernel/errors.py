@@ -106,6 +106,8 @@ def printable(text: str) -> str:
     """Return `text` with control characters escaped, except for line ends, for output to a
     terminal.
     """
+    if text.isprintable():
+        return text
     return "".join(
         [each if each.isprintable() or each == "\n" else repr(each)[1:-1] for each in text]
     )

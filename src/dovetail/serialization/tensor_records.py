@@ -106,6 +106,8 @@ def _tensor_record(node: object, what: str, sizes: Mapping[str, int]) -> TensorR
     )
     if record.storage and record.storage not in sizes:
         raise FormatError(f"{what} is in the storage {shown(record.storage)}, which is not there")
+    if record.offset and not record.storage:
+        raise FormatError(f"{what} has no storage, but the offset {record.offset}")
     check_place(record, sizes[record.storage] if record.storage else _BYTES, what)
     return record
 
