@@ -115,6 +115,11 @@ def parsed(
         except ValueError as problem:  # a number of too many digits in a directive
             where = Location(_shown(path), 1)
             raise error(where, f"not YAML: {problem}.", "Leave out the directive.") from None
+        lengths: dict[int, int] = {}
+        for node in [] if root is None else _containers(root, lengths):
+            if lengths[id(node)] > 2 * len(content) + 1000:
+                where = _where(path, node)
+                raise error(where, "aliases stand for more than the file holds.", "Write it out.")
         yield root, loader
     except yaml.MarkedYAMLError as problem:
         line = problem.problem_mark.line + 1 if problem.problem_mark else 1
@@ -129,6 +134,24 @@ def parsed(
         ) from None
     finally:
         loader.dispose()
+
+
+def _containers(node: yaml.Node, lengths: dict[int, int]) -> Iterator[yaml.Node]:
+    """Yield the lists and mappings in a node, inner ones first, once their lengths are noted: how
+    many characters and values they are with aliases written out, as messages show them.
+    """
+    if id(node) in lengths:
+        return
+    lengths[id(node)] = 0  # of an alias within itself, which the loader refuses
+    if isinstance(node, yaml.ScalarNode):
+        lengths[id(node)] = 1 + len(node.value)
+        return
+    is_mapping = isinstance(node, yaml.MappingNode)
+    parts = [each for pair in node.value for each in pair] if is_mapping else node.value
+    for part in parts:
+        yield from _containers(part, lengths)
+    lengths[id(node)] = 1 + sum([lengths[id(part)] for part in parts])
+    yield node
 
 
 def _root(content: str, loader: yaml.SafeLoader) -> yaml.Node | None:
