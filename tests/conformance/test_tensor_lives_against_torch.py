@@ -11,6 +11,7 @@ import os
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -192,8 +193,9 @@ class Side:
             return str(error).partition(".")[0]
 
     def facts(self, x: Any, *, counted: bool = True) -> tuple[Any, ...]:
-        """Return what is compared of a tensor: all, but strides that no element has, and of a
-        gradient whether it is a view and how often it was added to, the engine's own affair.
+        """Return what is compared of a tensor: all, but strides that no element has (a
+        row of ``docs/differences.md``), and of a gradient whether it is a view
+        and how often it was added to, the engine's own affair.
         """
         inference = x.is_inference()
         try:
@@ -410,6 +412,30 @@ def test_a_detached_tensor_says_whether_it_retains_its_gradient(lib: Any) -> Non
     x = lib.ones(2, requires_grad=True) * 2
     x.retain_grad()
     assert x.detach_().retains_grad is (lib is torch)
+
+
+def view_or_error(x: Any, chain: Any) -> Any:
+    """Return the result of views of views, or the type of the error of one."""
+    try:
+        for name, number in chain:
+            x = VIEWS[name](x, number)
+    except (RuntimeError, IndexError) as error:
+        return type(error)
+    return tuple(x.shape), x.stride()
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_views_without_elements_have_strides_as_in_pytorch(dim: int) -> None:
+    for chain in product(product(VIEWS, (0, 1)), repeat=3):
+        bases = [lib.ones(2, 3).narrow(dim, 0, 0) for lib in LIBRARIES]
+        ours, theirs = [view_or_error(each, chain) for each in bases]
+        assert ours == theirs, chain
+
+
+@pytest.mark.parametrize("lib", LIBRARIES)
+def test_strides_over_memory_without_elements_are_in_c_order(lib: Any) -> None:
+    view = lib.ones(3, 0).t()
+    assert view.stride() == view.clone().stride() == ((1, 1) if lib is torch else (3, 1))
 
 
 def test_tensors_live_as_in_pytorch() -> None:

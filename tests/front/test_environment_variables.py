@@ -1,8 +1,8 @@
 """Whatever the variables that Dovetail reads contain, there is an error or a warning that names the
 variable, or what the documentation says.
 
-`DOVETAIL_HUNT=1000` tries more values, others each time. Most are given to the code that reads the
-variable, in one process; with `-k one_process` no others are tried.
+`DOVETAIL_HUNT=1000` tries more values, others each time. Those that one process reads are tried
+without pytest by `python tests/support/environment_values.py FIRST COUNT`.
 """
 
 import json
