@@ -1,12 +1,15 @@
 """Changes one place of a room at a time, and sees whether a test of that room notices.
 
     python tools/mutations.py find kernel --count 50 --seed 1
+    python tools/mutations.py retry kernel tests/front --only stubs.py
     python tools/mutations.py replay --seed 1 --minutes 2
 
 `find` needs coverage. It draws places that are not on record, runs the room's own tests that reach
 each, and adds to tests/mutations/ROOM.yaml which test noticed, or that none did. The room `core` is
 the C of the native room: a change is compiled, left out if that fails, and tried with the files of
 tests that reach it by gcov, those of other rooms after its own.
+`retry` tries what no test noticed with the tests that are named, of this room or of others. A
+record has `equal`, with the reason, where a change alters nothing that a program can see.
 `replay` draws from what was noticed and fails if the test of a place passes now. A place whose code
 has changed since is skipped and counted. Both work on a copy of the room.
 """
@@ -14,200 +17,29 @@ has changed since is skipped and counted. Both work on a copy of the room.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import random
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import c_coverage
 import yaml
-from changed_places import Place, places, places_in_c
+from changed_places import Place
+from changed_rooms import ROOMS, ROOT, Copy, copy_of, settings
 
-ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "tests" / "mutations"
-ROOMS = {
-    "kernel": ("kernel", "dovetail_kernel"),
-    "dispatcher": ("dispatcher", "dovetail_dispatcher"),
-    "autograd": ("plugins/autograd", "dovetail_autograd"),
-    "native": ("plugins/native", "dovetail_native"),
-    "core": ("plugins/native", "dovetail_native"),
-}
-"""Folder and package of each room whose tests are tried; of native, the modules in Python, and as
-core those in C."""
-
 OF_THE_BUILD = ("test_building", "test_loading", "test_instruction_sets")
 """Tests of the native room that compile or copy the room, and not what is changed."""
-
-OF_ALL = "test_taken_calls"
-"""The test that calls every operator."""
 
 OTHERS_OF_CORE = (
     *("dispatcher/tests", "plugins/autograd/tests", "tests/interoperability"),
     "tests/front/test_dlpack.py",
 )
 """Tests of other rooms that run compiled code most."""
-
-SECONDS_OF_A_TEST = 120
-"""What a change may make a test run before that counts as noticed."""
-
-
-class Copy:
-    """A copy of a room's package, which comes before the room in what it runs."""
-
-    at_once = 40
-    """How many tests are run in a piece: what many reach is mostly noticed by the first of them."""
-
-    def __init__(self, room: str, folder: Path) -> None:
-        self.room, self.package = ROOMS[room]
-        self.settings = settings(room)
-        self.tests = f"{self.room}/tests"
-        self.source = ROOT / self.room / "src"
-        self.folder = folder
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(self.source / self.package, folder / self.package, ignore=ignored)
-
-    @cache  # noqa: B019 -- there are few copies, as long as the process
-    def passes_unchanged(self, test: str) -> bool:
-        """Return whether a test passes alone where nothing is changed."""
-        return self.passes(None, [test])[0]
-
-    def relevance(self, place: Place) -> Callable[[str], tuple[bool, bool, str]]:
-        """Return the order of tests for a place: the room's own first, of these one of every
-        operator, then those named for its file.
-        """
-        names = (OF_ALL, Path(place.file).stem)
-        return lambda test: (
-            not test.startswith(self.tests),
-            not any(each in test for each in names),
-            test,
-        )
-
-    def all_places(self) -> list[Place]:
-        """Return the places of every module, those that codegen writes left out."""
-        return [
-            each
-            for path in sorted((self.source / self.package).rglob("*.py"))
-            if "_generated" not in path.parts
-            for each in places(path, self.source)
-        ]
-
-    @contextlib.contextmanager
-    def changed(self, place: Place | None) -> Iterator[Path]:
-        """Change a place of the copy for a block, or none; the block gets the folder to import
-        from.
-        """
-        if place is None:
-            yield self.folder
-            return
-        text = (self.source / place.file).read_text(encoding="utf-8")
-        begin, end = place.span
-        path = self.folder / place.file
-        path.write_text(text[:begin] + place.after + text[end:], encoding="utf-8")
-        try:
-            yield self.folder
-        finally:
-            shutil.copy2(self.source / place.file, path)
-
-    def passes(self, place: Place | None, tests: list[str]) -> tuple[bool, str]:
-        """Run tests with a place changed, or none; return whether they pass and which failed first.
-
-        What takes longer than `SECONDS_OF_A_TEST` fails.
-        """
-        with self.changed(place) as folder:
-            environment = {**os.environ, **self.settings, "PYTHONPATH": str(folder)}
-            environment["PYTHONDONTWRITEBYTECODE"] = "1"
-            options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-rfE", "--tb=no"]
-            command = [sys.executable, "-m", "pytest", *options, *tests]
-            code, output = _run_group(command, environment)
-        for line in output.splitlines():
-            if line.startswith(("FAILED ", "ERROR ")):
-                named = line.split(" ", 1)[1].split(" - ")[0]
-                is_whole = (ROOT / named.partition("::")[0]).exists()
-                return False, named if is_whole else f"{self.room}/{named}"
-        return code == 0, tests[0] if len(tests) == 1 else ""
-
-
-class CopyOfCore(Copy):
-    """A copy of the sources of the compiled core, which is compiled where a place is changed."""
-
-    at_once = 4
-
-    def __init__(self, folder: Path) -> None:
-        self.room, self.settings = ROOMS["core"][0], settings("core")
-        self.tests = f"{self.room}/tests"
-        self.source, self.folder = ROOT / self.room, folder / "sources"
-        self.compiled: dict[str, Place | None] = {}
-        ignored = shutil.ignore_patterns("__pycache__", "tests", "build", "*.so")
-        shutil.copytree(self.source, self.folder, ignore=ignored)
-        objects = self.folder / "build" / "objects"
-        objects.mkdir(parents=True)
-        for each in (self.source / "build" / "objects").glob("*.o"):
-            (objects / each.name).symlink_to(each)
-
-    def all_places(self) -> list[Place]:
-        """Return the places of every C file."""
-        files = sorted(self.source.glob("*/*.c"))
-        return [each for path in files for each in places_in_c(path, self.source)]
-
-    @contextlib.contextmanager
-    def changed(self, place: Place | None) -> Iterator[Path]:
-        """Compile the core with a place changed, or none, unless it was the last one. Raises
-        CalledProcessError if it does not compile.
-        """
-        name = "changed" if place else "unchanged"
-        target = self.folder.parent / name
-        if name not in self.compiled or self.compiled[name] != place:
-            self.compiled.pop(name, None)
-            shutil.rmtree(target, ignore_errors=True)
-            with super().changed(place):
-                words = [sys.executable, self.folder / "hatch_build.py", target]
-                subprocess.run(words, check=True, capture_output=True)
-            self.compiled[name] = place
-        yield target
-
-
-def copy_of(room: str, folder: Path) -> Copy:
-    """Return a copy of a room in a folder."""
-    return CopyOfCore(folder) if room == "core" else Copy(room, folder)
-
-
-def settings(room: str) -> dict[str, str]:
-    """Return the variables under which a room's tests run: text in Python, since what is changed is
-    that, but for the room that compiles.
-    """
-    return {"DOVETAIL_NATIVE": "1" if room in ("native", "core") else "0"}
-
-
-def _run_group(command: list[str], environment: dict[str, str]) -> tuple[int, str]:
-    """Run a command; return its status and what it printed. After `SECONDS_OF_A_TEST` it and its
-    children, which a changed fork or lock may have left waiting, are killed.
-    """
-    with subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            output, _ = process.communicate(timeout=SECONDS_OF_A_TEST)
-        except subprocess.TimeoutExpired:
-            output = ""
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-    return process.returncode, output
 
 
 def tests_by_line(room: str, folder: Path) -> dict[tuple[str, int], list[str]]:
@@ -278,18 +110,49 @@ def find(room: str, count: int, seed: int) -> None:
             records.append(record)
             print(f"{place.file}:{place.lines[0]} {place.before!r} -> {place.after!r}: ", end="")
             print(record["noticed_by"] or "not noticed", flush=True)
-            tests = [each["noticed_by"] for each in records if each["noticed_by"]]
-            own = sum(each.startswith(copy.tests) for each in tests)
-            head = f"# {own} of {len(records)} noticed"
-            head += f", {len(tests) - own} more by tests of other rooms" if room == "core" else ""
-            head += f"; the last by: python tools/mutations.py find {room} --count {total}"
-            head += f" --seed {seed}\n"
-            target.write_text(head + yaml.safe_dump(records, sort_keys=False, width=100))
-    print(head.strip("# \n"))
+            how = f"python tools/mutations.py find {room} --count {total} --seed {seed}"
+            head = write(room, records, how)
+    print(head)
+
+
+def write(room: str, records: list[dict[str, Any]], how: str) -> str:
+    """Write down the records of a room, under how many were noticed, which is returned."""
+    tests = [each["noticed_by"] for each in records if each["noticed_by"]]
+    own = sum(each.startswith(f"{ROOMS[room][0]}/tests") for each in tests)
+    equal = sum("equal" in each for each in records)
+    head = f"# {own} of {len(records)} noticed by the room's own tests, {len(tests) - own} by "
+    head += f"others, {equal} equal in effect; the last by: {how}\n"
+    text = yaml.safe_dump(records, sort_keys=False, width=100)
+    (RECORDS / f"{room}.yaml").write_text(head + text, encoding="utf-8")
+    return head.strip("# \n")
+
+
+def retry(room: str, tests: list[str], only: str) -> None:
+    """Try the places that no test noticed with some tests, all of them in one process, and write
+    down at once which test notices each.
+    """
+    records = yaml.safe_load((RECORDS / f"{room}.yaml").read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as name:
+        copy = copy_of(room, Path(name))
+        copy.at_once = len(tests)
+        known = {_identity(each.record()): each for each in copy.all_places()}
+        for record in records:
+            place = known.get(_identity(record))
+            if record["noticed_by"] or "equal" in record or only not in record["file"]:
+                continue
+            if place is None:
+                print(f"its code has changed: {record}")
+                continue
+            lines = range(place.lines[0], place.lines[1] + 1)
+            reached = {(place.file, line): tests for line in lines}
+            record["noticed_by"] = noticed_by(copy, place, reached)
+            print(f"{place.file}:{place.lines[0]} {place.before!r} -> {place.after!r}: ", end="")
+            print(record["noticed_by"] or "not noticed", flush=True)
+            write(room, records, f"python tools/mutations.py retry {room}")
 
 
 def _identity(record: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple([value for name, value in record.items() if name != "noticed_by"])
+    return tuple([record[name] for name in ("file", "function", "before", "after", "nth")])
 
 
 def noticed_by(copy: Copy, place: Place, reached: dict[tuple[str, int], list[str]]) -> str | None:
@@ -366,12 +229,18 @@ def main() -> None:
     finding.add_argument("room", choices=ROOMS)
     finding.add_argument("--count", type=int, default=50)
     finding.add_argument("--seed", type=int, default=1)
+    retrying = commands.add_parser("retry")
+    retrying.add_argument("room", choices=ROOMS)
+    retrying.add_argument("tests", nargs="+")
+    retrying.add_argument("--only", default="", help="a part of the file's name")
     replaying = commands.add_parser("replay")
     replaying.add_argument("--seed", type=int, default=int(time.time()))
     replaying.add_argument("--minutes", type=float, default=2)
     options = parser.parse_args()
     if options.command == "find":
         find(options.room, options.count, options.seed)
+    elif options.command == "retry":
+        retry(options.room, options.tests, options.only)
     else:
         replay(options.seed, options.minutes)
 

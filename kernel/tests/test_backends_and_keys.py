@@ -203,9 +203,17 @@ def test_unknown_attributes_and_items_raise_what_python_expects() -> None:
         DispatchKey["Foo"]
 
 
+def test_a_pickle_makes_a_backend_that_is_not_known_yet() -> None:
+    text = pickle.dumps(backend("cpu"))
+    assert pickle.loads(text) is backend("cpu")
+    assert pickle.loads(text.replace(b"cpu", b"tpu")) is backend("tpu")
+
+
 def test_iteration_goes_from_low_to_high_priority() -> None:
     keys = list(DispatchKey)
-    assert len(keys) == len(DispatchKey) and keys == sorted(keys, key=lambda key: key.priority)
+    assert len(keys) == len(DispatchKey) and keys == sorted(keys)
+    order = [*("Undefined", "CPU", "CUDA", "Meta", "Python"), "AutogradCPU", "AutogradCUDA"]
+    assert [each.name for each in keys if each.name in order] == order
 
 
 def test_keys_keep_their_identity_through_copies_and_pickles() -> None:

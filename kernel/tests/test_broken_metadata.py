@@ -100,3 +100,14 @@ def test_where_code_is_from_is_said_though_metadata_is_broken(
     assert distribution_of(module) == "decent"
     assert distribution_of("odd_module") is None
     forget_distributions()
+
+
+def test_a_distribution_that_lists_its_files_alone_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = b"listed_package/__init__.py,,\nlisted_package/inner/deep.py,,\nlisted_module.py,,\n"
+    install({"METADATA": METADATA, "RECORD": record}, tmp_path, monkeypatch)
+    assert distribution_of("listed_package.inner.deep") == "stranger"
+    assert distribution_of("listed_module") == "stranger"
+    assert distribution_of("inner") is distribution_of("deep") is None
+    forget_distributions()

@@ -24,6 +24,7 @@ def test_a_capsule_is_read_as_an_object_of_the_protocol(versioned: bool) -> None
     array = np.arange(3, dtype="uint16")
     source = DlpackSource(capsule_of(array, versioned))
     assert source.__dlpack_device__() == (DLDeviceType.kDLCPU, 0)
+    assert source.is_versioned is versioned
     read = np.from_dlpack(source)
     assert read.dtype == np.uint16 and read.tolist() == [0, 1, 2]
     assert np.shares_memory(read, array)

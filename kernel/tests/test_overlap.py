@@ -59,6 +59,12 @@ def test_columns_and_blocks_of_a_large_matrix_share_nothing():
     assert share_bytes(left, Placement(8 * 49, (rows, 50), (800, 8), 8))
 
 
+def test_a_search_of_thousands_of_steps_ends():
+    a = Placement(0, [4] * 5, [2 * 3**k * 100 + 2 * k for k in range(5)], 1)
+    b = Placement(1, [4] * 5, [2 * 3**k * 100 + 2 * k + 14 for k in range(5)], 1)
+    assert not share_bytes(a, b)  # 5,000 to 10,000 of them
+
+
 def test_a_search_that_takes_too_long_is_given_up():
     a = Placement(0, [40] * 8, [2 * 3**k * 100 + 2 * k for k in range(8)], 1)
     b = Placement(1, [40] * 8, [2 * 3**k * 100 + 2 * k + 14 for k in range(8)], 1)

@@ -138,6 +138,19 @@ def test_names_of_pickles_and_of_another_namespace_are_published(install: Instal
     assert inner.function.__module__ == "dovetail_zz.inner"
 
 
+@pytest.mark.parametrize("source", ["dovetail_zz.part", "dovetail_zz.inner"])
+def test_what_a_package_around_loads_later_names_that_package(
+    install: Install, source: str
+) -> None:
+    install("dovetail_zz", __all__=["Layer"])
+    publish("dovetail_zz", lazy={"Layer": source, "Size": "dovetail_zz.other"})
+    inner = install("dovetail_zz.inner.deep", TEXT)
+    publish_name("dovetail_zz.part", "Layer", inner.Layer)
+    publish_name("dovetail_zz.part", "Size", inner.Size)
+    assert inner.Layer.__module__ == "dovetail_zz"
+    assert inner.Size.__module__ == "dovetail_zz.part"
+
+
 def test_names_that_are_loaded_later_are_published_then(install: Install) -> None:
     install("dovetail_zz", __all__=["Layer", "late"])
     publish("dovetail_zz", lazy={"Layer": "dovetail_zz.inner", "late": "dovetail_zz.inner"})

@@ -197,6 +197,4 @@ def _combine(stronger: dtype | None, weaker: dtype | None) -> dtype | None:
         return stronger
     if stronger.category == FLOAT:
         return stronger.to_complex()
-    if stronger is bool_:
-        return promote_types(stronger, weaker)
     return weaker
