@@ -10,7 +10,9 @@ import pytest
 
 from dovetail_dispatcher import Explanation, FunctionExplanation, Library, custom_op, explain, ops
 from dovetail_dispatcher.sockets import BASE_OPERATORS, BaseOperators
-from dovetail_kernel import AutoDispatchBelowAutograd, TensorBase
+from dovetail_kernel import AutoDispatchBelowAutograd, TensorBase, set_state, state
+from dovetail_kernel.keys import inference_mode_on
+from dovetail_kernel.signature import GRAD
 
 Libraries = Callable[..., Library]
 Tensors = Callable[..., TensorBase]
@@ -133,6 +135,33 @@ def test_an_unknown_operator_and_a_call_that_does_not_fit_are_errors(
         explain("ee::f")
 
 
+def test_compiled_code_that_stands_for_a_kernel_is_named(lib: Library, tensor: Tensors) -> None:
+    def compiled(x: TensorBase) -> TensorBase:
+        raise AssertionError("explain runs no kernel")
+
+    compiled.compiled_at = "sums.c:12"  # type: ignore[attr-defined]
+    lib.define("g(Tensor x) -> Tensor")
+    lib.array_impl("g", compiled, "CPU")
+    lib.define("h(Tensor x) -> Tensor")
+    lib.array_impl("h", kernel, "CPU")
+    assert "sums.c:12" in explain("ee::g", tensor()).chain[-1].note
+    assert "compiled" not in explain("ee::h", tensor()).chain[-1].note
+
+
+@pytest.mark.parametrize(
+    ("returns", "records"), [("Tensor", True), ("Tensor[]", True), ("int", False)]
+)
+def test_a_result_that_is_no_tensor_records_no_graph(
+    lib: Library, tensor: Tensors, returns: str, records: bool
+) -> None:
+    lib.define(f"g(Tensor x) -> {returns}")
+    lib.impl("g", kernel, "CPU")
+    x = tensor()
+    assert not explain("ee::g", x).records_graph
+    x._signature |= GRAD
+    assert explain("ee::g", x).records_graph is records
+
+
 # -- calls inside ----------------------------------------------------------------------------------
 
 
@@ -210,6 +239,29 @@ def test_what_is_not_known_of_a_function_is_said(
     assert f"└─ not known: {unknown}" in str(e)
     if arguments == 1:
         assert "graph recording: depends on the data" in str(e)
+
+
+def test_a_call_without_tensors_is_explained_without_a_device(
+    composite: Library, tensor: Tensors
+) -> None:
+    composite.define("make() -> Tensor")
+    composite.impl("make", lambda: tensor([1.0], device="meta"), "CompositeExplicitAutograd")
+    composite.impl("make", lambda: tensor([1.0]), "CPU")
+    e = explain(lambda x: ops.ee.double(ops.ee.make()), tensor([1.0]))
+    make, double = e.calls
+    assert make.decision.chosen == "Undefined"
+    assert make.decision.chain[-1].registered_for == "CompositeExplicitAutograd"
+    assert double.decision.chain[-1].key == "CPU"
+
+
+def test_an_inference_tensor_has_no_key_of_autograd(lib: Library, tensor: Tensors) -> None:
+    before = state()
+    set_state(inference_mode_on(before))
+    try:
+        x = tensor([1.0])
+    finally:
+        set_state(before)
+    assert explain("ee::f", x).arguments[0].keys == ("CPU", "AutocastCPU")
 
 
 def test_a_function_that_takes_a_device_runs_without_tensors(composite: Library) -> None:

@@ -26,7 +26,7 @@ from dovetail_dispatcher.testing import (
     register_op_infos,
     sample_tensor,
 )
-from dovetail_kernel import Device, TensorBase, float16, float32, float64, int64
+from dovetail_kernel import Device, TensorBase, complex64, float16, float32, float64, int64
 
 META = Device("meta")
 
@@ -200,6 +200,39 @@ def test_kinds_of_dtypes_are_those_of_their_names() -> None:
     assert floating_types_and(float16) == {float16, float32, float64}
     assert int64 in integral_types()
     assert float32 not in integral_types()
+
+
+class Made:
+    """A tensor as far as samples need one."""
+
+    def __init__(self, values: list[Any], dtype: Any, device: Any) -> None:
+        self.values, self.dtype, self.requires_grad = values, dtype, False
+
+    def reshape(self, shape: tuple[int, ...]) -> Made:
+        self.shape = shape
+        return self
+
+    def detach(self) -> Made:
+        return self
+
+    def requires_grad_(self) -> None:
+        self.requires_grad = True
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_sample_lies_between_its_limits_and_requires_grad_if_it_can(
+    asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TENSOR_FUNCTION, "plug", Made)
+    limits: Any = {"low": 2, "high": 5, "requires_grad": asked}
+    for dtype in (float32, complex64, int64):
+        made = sample_tensor((4, 25), dtype=dtype, **limits)
+        parts = [part for each in made.values for part in (each.real, each.imag)]
+        parts = parts if dtype is complex64 else made.values
+        assert made.shape == (4, 25) and len(made.values) == 100
+        assert all(2 <= part < 5 for part in parts)
+        assert max(parts) > 4 or (dtype is int64 and max(parts) == 4)
+        assert made.requires_grad is (asked and dtype is not int64)
 
 
 def test_a_tensor_needs_a_library_that_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from dovetail_dispatcher import CustomOpDef, Library, OpCheckError, Tag, get_ctx, opcheck, ops
 from dovetail_kernel import TensorBase, backend, float64, share_storage, wrap
+from dovetail_kernel.signature import GRAD
 
 Tensors = Callable[..., TensorBase]
 CHECKS = (
@@ -80,6 +81,7 @@ def test_an_operator_whose_registrations_fit_passes(
 ) -> None:
     op = define("(Tensor x) -> Tensor", double, like)
     assert failing(op, tensor([1.0, 2.0])) == failing(op.default, tensor([1], "int64")) == {}
+    assert failing(op, tensor(np.zeros((2, 0), "float32"))) == {}
 
 
 def test_a_custom_op_is_checked(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
@@ -190,6 +192,26 @@ def test_what_a_composite_shares_is_the_business_of_its_parts(
     assert ("test_schema" in failing(ops.oc.same, tensor([1.0]))) is fails
 
 
+# -- derivatives -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_kernel_of_a_backend_makes_nothing_that_requires_grad(
+    define: Callable[..., Any], tensor: Tensors, is_new: bool
+) -> None:
+    def kernel(x: TensorBase) -> TensorBase:
+        made = double(x) if is_new else x
+        made._signature |= GRAD
+        return made
+
+    x = tensor([1.0])
+    x._signature |= GRAD
+    schema = "(Tensor x) -> Tensor" if is_new else "(Tensor(a!) x) -> Tensor(a!)"
+    op = define(schema, kernel, like if is_new else lambda x: x)
+    results = opcheck(op, (x,), test_utils="test_autograd_registration", raise_exception=False)
+    assert ("at an autograd key" in str(results["test_autograd_registration"])) is is_new
+
+
 # -- fakes -----------------------------------------------------------------------------------------
 
 
@@ -258,6 +280,34 @@ def test_a_size_that_depends_on_data_is_compared_as_far_as_it_is_known(
         return
     with pytest.raises(OpCheckError, match=words):
         opcheck(op, (x,), test_utils="test_faketensor")
+
+
+def test_a_fake_that_asks_for_more_sizes_the_next_time_fails(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
+    asked: list[int] = []
+
+    def fake(x: TensorBase) -> TensorBase:
+        asked.append(new_size())
+        return meta((asked[-1] if len(asked) == 1 else new_size(),), x.dtype)
+
+    op = make(double, schema="(Tensor x) -> Tensor")
+    op.register_fake(fake)
+    with pytest.raises(OpCheckError, match="test_faketensor"):
+        opcheck(op, (tensor([1.0]),), test_utils="test_faketensor")
+
+
+def test_a_size_that_is_computed_from_another_may_be_zero(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
+    def f(x: TensorBase) -> TensorBase:
+        return cpu(np.zeros(2 * np.count_nonzero(x.array), "float32"))
+
+    op = make(f)
+    op.register_fake(lambda x: meta((2 * new_size(),), x.dtype))
+    for values in ([0.0, 0.0], [1.0, 0.0]):
+        results = opcheck(op, (tensor(values),), test_utils="test_faketensor")
+        assert results == {"test_faketensor": "SUCCESS"}
 
 
 def test_a_size_that_depends_on_data_is_none_outside_checks(

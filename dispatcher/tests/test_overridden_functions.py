@@ -238,6 +238,17 @@ def test_attributes_of_tensors_are_overridden(recording: Any) -> None:
     assert Recording.calls[1][2][1:] == (0,)
 
 
+def test_a_value_that_is_assigned_is_not_asked(recording: Any, tensor: Tensors) -> None:
+    x = tensor([1.0])
+    with pytest.raises(RuntimeError, match="Recording"):
+        x.requires_grad = recording
+    assert Recording.calls == []
+    recording.requires_grad = True
+    assert [overridden_name(each[0]) for each in Recording.calls] == [
+        "dovetail.Tensor.requires_grad.__set__"
+    ]
+
+
 # -- modes -----------------------------------------------------------------------------------------
 
 

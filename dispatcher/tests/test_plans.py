@@ -53,6 +53,13 @@ def test_the_names_of_arguments_stay_and_others_give_way(op: Any) -> None:
     )
 
 
+def test_a_plan_shows_its_operator_its_steps_and_its_results(op: Any) -> None:
+    plan = RoutePlan(op._operator, (CountWrite(Value("counter", True)),), (Value("counter"),))
+    text = repr(plan)
+    assert "plans::f" in text and "CountWrite(written=counter" in text
+    assert text.index("steps") < text.index("CountWrite") < text.index("results")
+
+
 def test_equal_objects_share_a_name_and_others_do_not(op: Any) -> None:
     to = Printer(op._operator)
     bits = 1 << 20

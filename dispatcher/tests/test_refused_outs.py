@@ -101,6 +101,10 @@ def test_an_out_that_is_or_shows_an_operand_is_refused_where_none_may_be_shared(
     x = tensor([1.0, 2.0])
     with pytest.raises(RuntimeError, match=SHARED):
         f(x, [], out=x)
+    one, none = tensor([1.0]), tensor(np.zeros(0, "float32"))
+    with pytest.raises(RuntimeError, match=SHARED):
+        f(one, [], out=one)
+    assert f(none, [], out=none) is none  # without elements nothing is shared
     with pytest.raises(RuntimeError, match=SHARED):
         f(tensor([1.0, 1.0]), [tensor([1.0]), x], out=x)
     with pytest.raises(RuntimeError, match=SHARED):

@@ -491,6 +491,7 @@ def test_a_fake_is_checked_too(library: Libraries) -> None:
             lambda ctx, inputs, output, more: None,
             "cannot be the setup_context of again::f",
         ),
+        (lambda *a: None, 3, "required to be a callable but found type int"),
     ],
 )
 def test_the_functions_of_a_derivative_are_checked(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from dovetail_dispatcher import Library, ops, register_torch_dispatch
+from dovetail_dispatcher import CustomOpDef, Library, ops, register_torch_dispatch
 from dovetail_dispatcher._C import (
     _DisableTorchDispatch,
     _dispatch_isTensorSubclassLike,
@@ -328,6 +328,28 @@ def test_a_rule_for_a_mode_or_a_class_takes_the_place_of_its_handler(
         assert ops.td.add(x) is x
     assert given == [(Wrapper, ops.td.add.default), (log, ops.td.add.default)]
     assert log.calls == [] and Wrapper.calls == []
+
+
+def test_a_custom_op_gets_rules_from_calls_and_decorators(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
+    op = make(lambda x: x, schema="(Tensor x) -> Tensor")
+    given = tensor([1.0])
+
+    def of_mode(mode: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return given
+
+    assert op.register_torch_dispatch(Log, of_mode) is of_mode
+
+    @op.register_torch_dispatch(Wrapper)
+    def of_class(cls: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return args[0]
+
+    assert callable(of_class)
+    x = Wrapper.of(tensor([1.0]))
+    assert op(x) is x and Wrapper.calls == []
+    with Log() as log:
+        assert op(tensor([2.0])) is given and log.calls == []
 
 
 # -- numbers for tensors ---------------------------------------------------------------------------

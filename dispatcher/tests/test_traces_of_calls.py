@@ -11,13 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dovetail_dispatcher import Annotation, Library, Observer, Span, Trace, open_span, ops
+from dovetail_dispatcher import Annotation, Library, Observer, Span, Trace, explain, open_span, ops
 from dovetail_dispatcher._C import _after_autograd_keyset
 from dovetail_dispatcher.inspection import record_node
 from dovetail_dispatcher.inspection.notebook_trees import html_of_tree
 from dovetail_dispatcher.inspection.traces.spans import brief_launches, duration_text
 from dovetail_dispatcher.inspection.traces.tracing import record_calls, untraced
-from dovetail_kernel import ArrayBackend, TensorBase, backend, dispatch_state
+from dovetail_kernel import (
+    ArrayBackend,
+    AutoDispatchBelowAutograd,
+    TensorBase,
+    backend,
+    dispatch_state,
+)
 
 Tensors = Callable[..., TensorBase]
 
@@ -293,6 +299,22 @@ def test_a_trace_says_why_launches_are_unknown(
     assert trace.unknown is not None
     assert trace.unknown.startswith("launches on cpu are not known: it does not say")
     assert trace.headline() == f"trace: 1 spans; {trace.unknown}"
+
+
+def test_explain_runs_no_kernel_on_tensors_to_hear_of_launches(
+    lib: Library, tensor: Tensors, launching: dict[str, Any]
+) -> None:
+    called: list[Any] = []
+
+    def kernel(x: Any) -> Any:
+        called.append(x)
+        return x
+
+    lib.define("quiet(Tensor x) -> Tensor")
+    lib.impl("quiet", kernel, "CPU")
+    with AutoDispatchBelowAutograd():
+        assert explain(ops.tr.quiet, tensor([1.0])).launches is None
+    assert called == []
 
 
 def test_launches_are_counted_where_there_are_several() -> None:

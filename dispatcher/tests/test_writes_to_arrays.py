@@ -116,6 +116,14 @@ def test_an_empty_out_is_resized_and_another_with_a_warning(lib: Library, tensor
     assert other.array.tolist() == [2.0, 4.0]
 
 
+def test_an_empty_part_of_enough_memory_is_resized_within_it(lib: Library, tensor: Tensors) -> None:
+    x = tensor([5.0, 6.0, 7.0])
+    part = wrap(np.ndarray((0,), "float32", x.array, 4), backend("cpu"))  # a slice would not begin
+    part._storage = share_storage(x)
+    ops.wr.double.out(tensor([1.0, 2.0]), out=part)
+    assert (part.array.tolist(), x.array.tolist()) == ([2.0, 4.0], [5.0, 2.0, 4.0])
+
+
 def test_an_out_that_shares_too_little_memory_is_not_resized(lib: Library, tensor: Tensors) -> None:
     x = tensor([0.0, 0.0])
     view = wrap(x.array[1:], backend("cpu"))

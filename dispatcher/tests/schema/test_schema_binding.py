@@ -53,6 +53,7 @@ def same(first: object, second: object) -> bool:
         ("ScalarType", float, dovetail_kernel.float64),
         ("Union(int, str)", b"a", "a"),
         ("Union(int, NoneType)", None, None),
+        ("Union(int, float)", np.float32(1.5), 1.5),
         ("complex", 1.5, 1.5 + 0j),
         ("Scalar", True, True),
         ("Scalar", 2j, 2j),
