@@ -1,5 +1,6 @@
 """Small products stay in the calling thread: threads of a BLAS wait for each other by spinning."""
 
+import os
 import sys
 import threading
 
@@ -140,3 +141,12 @@ def test_products_of_few_elements_are_computed_in_one_thread(count, number, expe
     finally:
         threads.set_num_threads(before)
     assert library.number == 8
+
+
+def test_as_many_threads_as_processors_unless_the_environment_says(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3,2")
+    assert threads._number_at_first() == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "many")
+    assert threads._number_at_first() == threads.processors() > 0
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert threads.processors() == os.cpu_count()

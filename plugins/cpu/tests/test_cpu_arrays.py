@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -158,3 +160,41 @@ def test_interleaved_views_do_not_overlap(arrays):
     assert not arrays.may_overlap(memory[::2], memory[1::2])
     assert arrays.may_overlap(memory[::2], memory[4:6])
     assert not arrays.may_overlap(memory, np.zeros(10))
+
+
+def test_ufuncs_and_what_says_so_never_warn(arrays):
+    def quiet(x):
+        return x
+
+    quiet.never_warns = True
+    for function in (np.add, np.add.reduce, partial(np.add, 1), partial(quiet), quiet):
+        assert arrays.may_warn(function) is False
+    for function in (np.sort, partial(np.sort, axis=0)):
+        assert arrays.may_warn(function) is True
+
+
+def test_a_cast_of_an_expanded_array_is_in_c_order(arrays):
+    expanded = np.broadcast_to(np.array([[1.5], [2.5]], "float32"), (2, 3))
+    made = arrays.cast(expanded, np.dtype("int64"))
+    assert made.tolist() == [[1, 1, 1], [2, 2, 2]]
+    assert made.flags.c_contiguous and made.flags.owndata
+
+
+def test_arrays_of_which_it_is_hard_to_tell_may_overlap(arrays):
+    memory = np.zeros(1 << 26, np.uint8)
+
+    def places(first):
+        steps = np.random.RandomState(first).randint(1 << 19, 1 << 20, 4)
+        return np.lib.stride_tricks.as_strided(memory[first:], [6] * 4, steps.tolist())
+
+    assert not np.shares_memory(places(0), places(1))
+    assert arrays.may_overlap(places(0), places(1))
+    assert not arrays.may_overlap(memory[::2], memory[1::2])
+    assert not arrays.may_overlap(memory[:4], memory[4:])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_array_without_data_refuses_to_be_written(arrays, dtype):
+    without = kernel.DatalessArray((2,), np.dtype("float32"))
+    with pytest.raises(RuntimeError, match="no data"):
+        arrays.copy_into(without, np.zeros(2, dtype))

@@ -13,6 +13,7 @@ import pytest
 import dovetail_aten as aten
 import dovetail_cpu as cpu
 import dovetail_kernel as kernel
+from dovetail_cpu.memory.shared_pages import SharedPages
 
 pytestmark = pytest.mark.cpu_only(reason="the memory is that of the cpu")
 
@@ -129,3 +130,27 @@ def test_error_functions_keep_the_dtype(dtype: Any) -> None:
         found = getattr(aten, name)(x)
         assert found.dtype is dtype
         np.testing.assert_allclose(found.float().tolist(), reference, atol=0.01)
+
+
+@pytest.mark.parametrize("missing", [["memfd_create"], ["memfd_create", "posix_fallocate"]])
+def test_pages_are_shared_where_the_system_has_neither_call(
+    missing: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in missing:
+        monkeypatch.delattr(os, name)
+    handle = cpu.nameless_file(100)
+    first, second = SharedPages(100, os.dup(handle)), SharedPages(100, handle)
+    first.memory[99] = 7
+    assert os.fstat(handle).st_size == 100
+    assert second.memory[99] == 7
+
+
+def test_pages_that_cannot_be_leave_no_descriptor() -> None:
+    handle, other = os.pipe()  # of which there are no pages
+    try:
+        with pytest.raises(OSError):
+            SharedPages(100, handle)
+        with pytest.raises(OSError):
+            os.fstat(handle)
+    finally:
+        os.close(other)
