@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -522,3 +523,12 @@ def test_a_sample_may_write_to_the_tangent_of_what_is_shared() -> None:
             return unpack_dual(x).tangent
 
     close(vmap(function)(real(rows)), rows * [2.0, 1.0, 1.0])
+
+
+@needs_base
+def test_each_result_of_a_list_has_its_tangent() -> None:
+    x, t = real([1.0, 2.0, 3.0]), real([10.0, 20.0, 30.0])
+    for split in (ops.aten.unsafe_split.Tensor, ops.aten.split_copy.Tensor):
+        parts, tangents = jvp(partial(split, split_size=2), (x,), (t,))
+        assert [each.array.tolist() for each in parts] == [[1.0, 2.0], [3.0]]
+        assert [each.array.tolist() for each in tangents] == [[10.0, 20.0], [30.0]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from dovetail_autograd.transforms import (
     vjp,
     vmap,
 )
-from dovetail_dispatcher import ops
+from dovetail_dispatcher import TorchDispatchMode, ops
 
 mul, add, exp = ops.aten.mul.Tensor, ops.aten.add.Tensor, ops.aten.exp.default
 total = ops.aten.sum.default
@@ -534,3 +535,19 @@ def test_saved_tensor_hooks_are_refused_in_reverse_mode() -> None:
 
     with pytest.raises(RuntimeError, match=message):
         grad(hooked)(x)
+
+
+class Passing(TorchDispatchMode):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("is_entered", [False, True])
+def test_a_mode_around_an_inner_gradient_changes_nothing(is_entered: bool) -> None:
+    def slopes(x: Any) -> Any:
+        with Passing() if is_entered else nullcontext():
+            return grad(cube)(x)
+
+    close(grad(lambda x: total(slopes(x)))(real(VALUES)), 6 * VALUES)
+    rows = np.stack([VALUES, OTHERS])
+    close(vmap(slopes)(real(rows)), 3 * rows**2)

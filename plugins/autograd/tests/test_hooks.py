@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from small_library import tensor
+from small_library import needs_base, tensor
 
 import dovetail_autograd as autograd
+from dovetail_autograd.graph import engine_ops
 from dovetail_dispatcher import ops
+from dovetail_kernel import float64, wrap
 
 mul, add = ops.aten.mul.Tensor, ops.aten.add.Tensor
 total = ops.aten.sum.default
@@ -220,3 +223,38 @@ def test_a_raw_saved_tensor_takes_one_pair_of_hooks():
         y.grad_fn._raw_saved_self.register_hooks(lambda saved: saved, lambda saved: saved)
     total(y).backward()
     assert x.grad.array.tolist() == [33.0]
+
+
+@needs_base
+def test_hooks_pack_and_unpack_each_tensor_of_a_list():
+    x = tensor([1.0, 2.0, 3.0], True)
+    first, last = (wrap(np.array([place]), x._backend) for place in (0, 2))
+    unpacked = []
+
+    def unpack(packed):
+        unpacked.append(packed)
+        return last
+
+    with autograd.saved_tensors_hooks(lambda saved: "packed", unpack):
+        y = ops.aten.index.Tensor(x, [first])
+    total(y).backward()
+    assert unpacked == ["packed"]
+    assert x.grad.array.tolist() == [0.0, 0.0, 1.0]  # of what `unpack` gave
+
+
+@needs_base
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_what_is_saved_on_the_cpu_goes_back_to_its_device(device, monkeypatch):
+    moved = []
+
+    def move(moving, to):
+        moved.append(str(to))
+        return moving  # as elements of meta tensors cannot leave
+
+    monkeypatch.setattr(engine_ops, "move", move)
+    x = ops.aten.to.device(tensor([3.0]), device, float64).requires_grad_()
+    with autograd.save_on_cpu():
+        y = mul(x, x)
+    assert moved == (["cpu", "cpu"] if device == "meta" else [])
+    total(y).backward()
+    assert moved == (["cpu", "cpu", "meta", "meta"] if device == "meta" else [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -261,6 +262,20 @@ def test_anomaly_mode_finds_nan_unless_told_not_to(check_nan: bool) -> None:
         else:
             y.backward()
             assert np.isnan(x.grad.array).all()
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection", "ignore:Error detected")
+@pytest.mark.parametrize("recorded", ["inside", "before"])
+def test_anomaly_mode_finds_nan_of_a_formula(recorded: str) -> None:
+    x = real([1.0], True)
+    with nullcontext() if recorded == "before" else autograd.detect_anomaly():
+        y = total(mul(mul(x, real([0.0])), real([float("inf")])))
+    with (
+        autograd.detect_anomaly(),
+        pytest.raises(RuntimeError, match=r"MulBackward0.*returned nan values"),
+    ):
+        y.backward()
+    assert x.grad is None
 
 
 # -- hooks -----------------------------------------------------------------------------------------

@@ -188,9 +188,7 @@ def raise_modified(node: Node, name: str) -> NoReturn:
             value.output_nr,
         )
     array, counter, expected = value
-    output_nr = next(
-        iter([saved.output for saved in node._formula_record.saved if saved.name == name]), 0
-    )
+    (output_nr,) = [each.output for each in node._formula_record.saved if each.name == name]
     raise modified(rebuild(node, array), counter.value, expected, node, output_nr)
 
 

@@ -150,8 +150,6 @@ def _transpose(
         outputs.append(conform_tensor(node, index, gradient, shape, primal.dtype, None))
         weights.append(tangent)
     wanted = [seed for seed in seeds if seed is not None]
-    if not outputs or not wanted:
-        return [None if seed is None else filled_like(seed, 0) for seed in seeds]
     found = iter(grad_or_zeros(outputs, wanted, weights, create_graph=create_graph))
     return [None if seed is None else next(found) for seed in seeds]
 
