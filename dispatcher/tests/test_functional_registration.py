@@ -17,6 +17,7 @@ from dovetail_dispatcher import (
     check_pending,
     define,
     impl,
+    impl_abstract,
     ops,
     register_autograd,
     register_fake,
@@ -256,3 +257,35 @@ def test_a_definition_is_where_define_was_called():
     define("func::placed", "(Tensor x) -> Tensor")
     (op,) = registry.operators["func::placed"].values()
     assert op.definition.place_of(op).startswith(f"{__file__}:")
+
+
+def test_the_old_name_of_register_fake_warns_and_registers(lib: Library, tensor: Tensors) -> None:
+    lib.define("old(Tensor x) -> Tensor")
+    with pytest.warns(FutureWarning, match="impl_abstract was renamed to register_fake"):
+        assert impl_abstract("func::old", like, lib=lib) is like
+    x = tensor([1.0], device="meta")
+    assert ops.func.old(x).is_meta
+    lib.define("older(Tensor x) -> Tensor")
+    with pytest.warns(FutureWarning, match="impl_abstract"):
+        decorate = impl_abstract("func::older", lib=lib)
+    assert decorate(like) is like and ops.func.older(x).is_meta
+
+
+def test_functions_that_register_take_a_custom_op_too(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
+    op = make(lambda x: x, schema="(Tensor x) -> Tensor")
+
+    def rule(info: Any, dims: Any, x: Any) -> Any:
+        return x, dims[0]
+
+    assert register_vmap(op)(rule) is rule
+    assert op._operator.batching_rule is not None
+
+    class Logged(TorchDispatchMode):
+        pass
+
+    given = tensor([3.0])
+    register_torch_dispatch(op, Logged, lambda *call: given)
+    with Logged():
+        assert op(tensor([1.0])) is given

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dovetail_dispatcher import Library
-from dovetail_dispatcher.sockets import TENSOR_FUNCTION
+from dovetail_dispatcher.sockets import CHECKS, TENSOR_FUNCTION
 from dovetail_dispatcher.table.updates.transactions import transaction
 from dovetail_dispatcher.testing import (
     Check,
@@ -17,16 +17,21 @@ from dovetail_dispatcher.testing import (
     OpInfo,
     SampleInput,
     Skip,
+    checks,
+    current_sample,
     find_op_info,
     floating_types,
     floating_types_and,
     integral_types,
     op_infos,
     operators_without_op_info,
+    part_of_samples,
     register_op_infos,
     sample_tensor,
+    samples_in_part,
 )
-from dovetail_kernel import Device, TensorBase, complex64, float16, float32, float64, int64
+from dovetail_kernel import Device, TensorBase, complex64, float16, float32, float64, int64, uint8
+from dovetail_kernel import bool as bool_
 
 META = Device("meta")
 
@@ -239,3 +244,62 @@ def test_a_tensor_needs_a_library_that_makes_it(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(TENSOR_FUNCTION, "plug", None)
     with pytest.raises(RuntimeError, match="no library has said how tensors are made"):
         sample_tensor((2,), dtype=float32)
+
+
+def test_samples_that_may_not_be_negative_are_made_of_integers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dtypes: list[Any] = []
+
+    class Whole(Made):
+        def to(self, dtype: Any) -> Whole:
+            dtypes.append((self.dtype, dtype))
+            return self
+
+    monkeypatch.setattr(TENSOR_FUNCTION, "plug", Whole)
+    values = sample_tensor((50,), dtype=uint8).values
+    assert dtypes == [(int64, uint8)]
+    assert min(values) >= 0 and all(isinstance(each, int) for each in values)
+    assert set(sample_tensor((50,), dtype=bool_).values) == {False, True}
+
+
+# -- checks ----------------------------------------------------------------------------------------
+
+
+def test_checks_are_those_that_the_front_end_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = (Check(name, "", lambda info, device: None) for name in ("first", "second"))
+    monkeypatch.setattr(CHECKS, "plugs", (lambda: [first], lambda: [second]))
+    assert checks() == (first, second)
+    monkeypatch.setattr(CHECKS, "plugs", ())
+    with pytest.raises(RuntimeError, match="import dovetail"):
+        checks()
+
+
+def test_parts_of_samples_are_all_of_them_and_never_none() -> None:
+    samples = [SampleInput(number) for number in range(7)]
+    assert samples_in_part(samples, "a") is samples
+    found: list[Any] = []
+    for part in (1, 2, 3):
+        token = part_of_samples.set((part, 3))
+        try:
+            found += samples_in_part(samples, "a")
+            assert len(samples_in_part(samples[:1], "a")) == 1 and samples_in_part([], "a") == []
+        finally:
+            part_of_samples.reset(token)
+    assert sorted(each.input for each in found) == list(range(7))
+
+
+def test_a_check_that_fails_names_the_sample() -> None:
+    sample = SampleInput(1, [2.5, "a"], (3,), key=None).with_metadata(name="odd")
+
+    def failing(info: OpInfo, device: Device) -> None:
+        current_sample.set(sample)
+        raise ValueError("no")
+
+    with pytest.raises(CheckSkipped, match="of no use"):
+        Check("skipped", "", failing, lambda info: "of no use").run(op_info(), META)
+    with pytest.raises(ValueError, match="no") as caught:
+        Check("failing", "", failing).run(op_info(), META)
+    (note,) = caught.value.__notes__
+    assert "SampleInput(1, [2.5, 'a'], (3), key=None) (odd)" in note
+    assert current_sample.get() is None

@@ -367,6 +367,9 @@ def test_an_error_has_a_program_that_repeats_it(
         "(Tensor x, float[] values, ScalarType dtype, Tensor y, *, Tensor? z=None) -> Tensor",
         kernel,
     )
+    on_meta = tensor([1.0], device="meta")
+    with pytest.raises(OpCheckError, match=r"empty\(\(1,\), dtype=.*float32, device='meta'\)"):
+        opcheck(op, (tensor([1.0]), [], on_meta.dtype, on_meta))
     inf = float("inf")
     x, y = tensor([1.0, inf], "float64"), tensor(np.zeros(100, "complex64"))
     with pytest.raises(OpCheckError, match="test_schema failed with Argument x") as caught:

@@ -130,3 +130,6 @@ def test_elements_go_from_one_backend_to_another_and_are_cast(tensor: Tensors, d
     assert source.array.tolist() == [1.5, 2.5]
     with pytest.raises(RuntimeError, match=r"output with shape \[2\] doesn't match the broadcast"):
         copy_between_backends(tensor([0.0, 0.0]), tensor([[1.0, 1.0]] * 3))
+    meta = tensor([0.0], device="meta")
+    with pytest.raises((NotImplementedError, RuntimeError), match=r"meta|data"):
+        copy_between_backends(tensor([0.0]), meta)

@@ -219,3 +219,46 @@ def test_a_view_of_a_scalar_is_an_array(returning: Callable[..., Any]) -> None:
     x = wrap(np.array(2.0), backend("cpu"))
     made = returning("Tensor(a)[]", lambda x: [x[...]], x, arguments="Tensor(a -> *) x")
     assert made[0].array.shape == () and share_storage(made[0]) is share_storage(x)
+
+
+@pytest.mark.parametrize(
+    ("returns", "given", "expected"),
+    [
+        ("int", 3, 3),
+        ("int", np.int64(3), 3),
+        ("int", 3.0, None),
+        ("int", np.float32(2.5), None),
+        ("bool", np.bool_(True), True),
+        ("bool", None, None),
+        ("int[]", (1, 2), [1, 2]),
+        ("int[]", [1, 2.5], None),
+        ("int[]", np.array([1, 2]), None),
+        ("int?", None, None),
+        ("float[]?", [1, 2.5], [1.0, 2.5]),
+        ("str", "word", "word"),
+        ("str", 3, None),
+    ],
+)
+def test_results_that_are_no_tensors_have_the_class_of_the_schema(
+    returning: Callable[..., Any], returns: str, given: Any, expected: Any
+) -> None:
+    if expected is None and not returns.endswith("?"):
+        with pytest.raises(RuntimeError, match="Unable to cast"):
+            returning(returns, lambda x: given)
+        return
+    found = returning(returns, lambda x: given)
+    assert found == expected and type(found) is type(expected)
+
+
+@pytest.mark.parametrize("given", [3, lambda x: x], ids=["number", "tensor"])
+def test_as_many_arrays_as_outs_are_returned(
+    library: Callable[..., Library], tensor: Tensors, given: Any
+) -> None:
+    lib = library("ra", "DEF")
+    schema = "both.out(Tensor x, *, Tensor(a!) a, Tensor(b!) b) -> (Tensor(a!), Tensor(b!))"
+    lib.define(schema)
+    lib.array_impl("both.out", lambda x: (x,) if callable(given) else given, "CPU")
+    a, b = tensor([5.0]), tensor([6.0])
+    with pytest.raises(RuntimeError, match="needs 2 arrays"):
+        ops.ra.both.out(tensor([1.0]), a=a, b=b)
+    assert (a.array.tolist(), b.array.tolist()) == ([5.0], [6.0])

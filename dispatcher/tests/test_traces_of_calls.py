@@ -317,6 +317,34 @@ def test_explain_runs_no_kernel_on_tensors_to_hear_of_launches(
     assert called == []
 
 
+def test_explain_tells_the_launches_of_kernels_on_arrays(
+    lib: Library, tensor: Tensors, launching: dict[str, Any], base: Library
+) -> None:
+    given: list[Any] = []
+
+    def kernel(x: Any) -> Any:
+        given.append(x)
+        launching["to"]("copy_kernel")
+        return x * x
+
+    lib.define("known(Tensor x) -> Tensor")
+    lib.array_impl("known", kernel, "CPU")
+    x = tensor([1.0])
+    with AutoDispatchBelowAutograd():
+        e = explain(ops.tr.known, x)
+        assert e.launches == ("copy_kernel",)
+        assert "launches copy_kernel" in str(e)
+        assert given[0] is not x.array and launching["to"] is None  # made on a copy
+        launching["why"] = "it does not say"
+        assert explain(ops.tr.known, x).launches is None
+        launching["why"] = None
+        assert explain(ops.tr.known, tensor([1.0], device="meta")).launches is None
+        lib.define("failing(Tensor x) -> Tensor")
+        lib.array_impl("failing", lambda x: x.nowhere, "CPU")
+        assert explain(ops.tr.failing, x).launches is None
+    assert launching["to"] is None
+
+
 def test_launches_are_counted_where_there_are_several() -> None:
     assert brief_launches(["a", "b", "a"]) == "2 × a, b"
 

@@ -116,6 +116,15 @@ def test_an_empty_out_is_resized_and_another_with_a_warning(lib: Library, tensor
     assert other.array.tolist() == [2.0, 4.0]
 
 
+def test_a_resized_out_lies_in_memory_as_the_result_does(lib: Library, tensor: Tensors) -> None:
+    lib.define("turned.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")
+    lib.array_impl("turned.out", lambda x: (x * 2).T, "CPU")
+    out = tensor(np.zeros(0, "float32"))
+    ops.wr.turned.out(tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), out=out)
+    assert out.array.tolist() == [[2.0, 8.0], [4.0, 10.0], [6.0, 12.0]]
+    assert out.array.strides == (4, 12)
+
+
 def test_an_empty_part_of_enough_memory_is_resized_within_it(lib: Library, tensor: Tensors) -> None:
     x = tensor([5.0, 6.0, 7.0])
     part = wrap(np.ndarray((0,), "float32", x.array, 4), backend("cpu"))  # a slice would not begin
