@@ -2,9 +2,9 @@ from .engine.node_runs.run_on_arrays import arrays_of_task as arrays_of_task
 from .engine.node_runs.run_on_arrays import bring_to_leaf as bring_to_leaf
 from .engine.node_runs.run_on_arrays import call_hooks_of_leaf as call_hooks_of_leaf
 from .engine.node_runs.run_on_arrays import complete_leaf as complete_leaf
-from .engine.node_runs.run_on_arrays import conformed as conformed
 from .engine.node_runs.run_on_arrays import leave_arrays as leave_arrays
 from .engine.node_runs.run_on_arrays import run_node_on_tensors as run_node_on_tensors
+from .engine.node_runs.validate_gradient import conform_array as conform_array
 from .graph.accumulate import AccumulateGrad as AccumulateGrad
 from .graph.accumulate import copy_like as copy_like
 from .graph.node import Node as Node

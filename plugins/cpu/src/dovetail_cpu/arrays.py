@@ -63,6 +63,7 @@ class CpuArrays(CpuRandom):
     # Methods in Python would cost as much again.
     to_scalar_array = staticmethod(np.asarray)  # type: ignore[assignment]
     is_contiguous = staticmethod(attrgetter("flags.c_contiguous"))  # type: ignore[assignment]
+    is_column_major = staticmethod(attrgetter("flags.fnc"))  # type: ignore[assignment]
 
     def __init__(self, device_type: str = "cpu", namespace: Namespace = NUMPY) -> None:
         super().__init__(device_type, namespace)
@@ -77,9 +78,6 @@ class CpuArrays(CpuRandom):
         alike.
         """
         return np.dtype(ml_dtypes.bfloat16 if wanted is bfloat16 else wanted.name)
-
-    def is_column_major(self, array: Any) -> bool:
-        return bool(array.flags.fnc)
 
     def may_warn(self, function: Callable[..., object]) -> bool:
         """Return False for ufuncs and their methods, whose warnings name the caller, since a route

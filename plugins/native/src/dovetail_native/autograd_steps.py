@@ -4,7 +4,9 @@ installed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, Final
 
 from dovetail_autograd import plan_steps as autograd
@@ -19,6 +21,8 @@ from .dispatcher_steps import LOWERINGS, lower_all
 _WAYS = {"tensor": 0, "recorded": 1, "view": 2, "ask": 3, "list": 4}
 _OF_VIEW, _IS_LIST = 1, 2
 _DIFFERENTIABLE = autograd.DIFFERENTIABLE & DTYPE_MASK
+_ATTRIBUTES = re.compile(r"(?:(\w+)\()?(\w+)\.([\w.]+)(?(1)\))")
+"""What `attrgetter` reads, without a frame of Python, and perhaps a function of it."""
 
 set_view_class(autograd.DifferentiableViewMeta)
 
@@ -184,11 +188,16 @@ def _save_value(step: autograd.SaveValue, cls: type, to: Assembler) -> None:
 
 def _expression(expression: autograd.FormulaExpression, to: Assembler) -> LoweredOperand:
     """Return the operand for an expression of a formula, which is a function of its values."""
-    names = expression.named()
+    names, made = expression.named(), to.fresh()
+    if (read := _ATTRIBUTES.fullmatch(expression.source)) is not None:
+        function, name, path = read.groups()
+        to.call(attrgetter(path), [to.value(names[name])], made)
+        if function:
+            to.call(expression.functions[function], [to.at(made)], made)
+        return to.at(made)
     text = f"def expression({', '.join(names)}):\n    return {expression.source}\n"
-    function = compile_source(text, "expression", dict(expression.functions))
-    made = to.fresh()
-    to.call(function, [to.value(value) for value in names.values()], made)
+    computed = compile_source(text, "expression", dict(expression.functions))
+    to.call(computed, [to.value(value) for value in names.values()], made)
     return to.at(made)
 
 

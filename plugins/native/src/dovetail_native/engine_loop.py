@@ -37,7 +37,7 @@ def install(runs_in_python: int = 16) -> None:
             "call_hooks_of_leaf": loop_parts.call_hooks_of_leaf,
             "complete_leaf": loop_parts.complete_leaf,
             "copy_for_leaf": _copy_for_leaf,
-            "fit_gradient": loop_parts.conformed,
+            "fit_gradient": loop_parts.conform_array,
             "kernel_namespace": kernel_namespace,
             "leave_arrays": loop_parts.leave_arrays,
             "lower_body": lowered_body,

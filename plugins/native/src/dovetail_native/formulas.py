@@ -168,6 +168,10 @@ class _Lowering:
                 tested = self._in_register(self._value(left))
                 flags = int(isinstance(op, ast.Is))
                 return [self._to.emit("UNLESS_DEFAULT", tested, flags=flags, objects=(other,))]
+            case ast.Name() | ast.Attribute(value=ast.Name(id="node")):
+                return [
+                    self._to.emit("UNLESS_TRUE", objects=(bool, None), operands=[self._value(test)])
+                ]
         if _WRITTEN.fullmatch(ast.unparse(test)) and {"version", "expected"} <= {*self._registers}:
             version, expected = self._registers["version"], self._registers["expected"]
             return [self._to.emit("UNLESS_WRITTEN", version, expected)]

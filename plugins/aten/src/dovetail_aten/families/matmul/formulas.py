@@ -8,15 +8,6 @@ from typing import Any
 from ...typing import Namespace, TensorLike
 
 
-def mm_mat2_backward(k: Namespace, grad: TensorLike, mat1: TensorLike, column_major: bool) -> Any:
-    """Return the gradient of ``mat1 @ mat2`` with respect to `mat2`, in the memory layout of
-    `mat2`.
-
-    `mat1` is conjugated already.
-    """
-    return k.t(k.mm(k.t(grad), mat1)) if column_major else k.mm(k.t(mat1), grad)
-
-
 def trace_backward(k: Namespace, grad: TensorLike, sizes: Sequence[int]) -> Any:
     """Return the gradient of trace: `grad` on the diagonal of a matrix of zeros."""
     rows, columns = sizes

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from dovetail_dispatcher import NoArrayKernelError, kernel_namespace
 from dovetail_dispatcher.table import KernelNamespace
-from dovetail_kernel import Backend, TensorBase
+from dovetail_kernel import TensorBase
 
 from ...graph.accumulate import AccumulateGrad, run_post_accumulate_hooks, watch
 from ...graph.node import EdgeTuple, Metadata, Node
@@ -121,7 +121,7 @@ def _loop_over_arrays(
                 if metadata.__class__ is list:
                     _gather(node, index, edge, grad, ready, buffers, side, kernels)
                     continue
-                grad = conformed(node, index, grad, target, metadata, backend, kernels)
+                grad = conform_array(node, index, grad, target, metadata, backend, kernels)
             if target._is_leaf_node:
                 if counts is None:
                     if captures is not None or target.meta.grad is None:
@@ -210,24 +210,6 @@ def arrays_of_task(task: GraphTask, tensors: Sequence[TensorBase | None]) -> Seq
     return as_arrays(tensors, task.side)
 
 
-def conformed(
-    node: Node,
-    index: int,
-    grad: object,
-    target: Any,
-    metadata: Metadata,
-    backend: Backend,
-    kernels: KernelNamespace,
-) -> Any:
-    """Return `grad` with the shape and dtype that `target` wants; as it is if `target` is
-    elsewhere.
-    """
-    if target._array_backend is not backend and target._array_backend is not None:
-        return grad
-    shape, dtype = metadata
-    return conform_array(node, index, grad, shape, dtype, backend, kernels)
-
-
 def _gather(
     node: Node,
     index: int,
@@ -247,7 +229,7 @@ def _gather(
         gathered = buffers[target] = [None] * len(target.input_metadata)
     metadata = cast("list[Metadata]", target.input_metadata)[output_nr]
     if grad.shape != metadata[0] or grad.dtype is not metadata[1]:
-        grad = conformed(node, index, grad, target, metadata, side.backend, kernels)
+        grad = conform_array(node, index, grad, target, metadata, side.backend, kernels)
     present = gathered[output_nr]
     gathered[output_nr] = grad if present is None else side.add(present, grad)
 

@@ -4,7 +4,7 @@ engine promises them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_dispatcher import NoArrayKernelError
@@ -12,18 +12,7 @@ from dovetail_dispatcher.table import KernelNamespace
 from dovetail_kernel import Backend, TensorBase, dtype, dtype_of_signature
 
 from ...graph import engine_ops
-from ...graph.node import Node
-
-
-def _sum_to(kernels: KernelNamespace) -> Callable[[Any, Any], Any]:
-    """Return what sums arrays to a shape: a backend without the base library's array kernels has
-    nothing better than its namespace's sum.
-    """
-    try:
-        found: Callable[[Any, Any], Any] = kernels.sum_to
-    except NoArrayKernelError:
-        return engine_ops.sum_array_to_shape
-    return found
+from ...graph.node import Metadata, Node
 
 
 def is_expandable(shape: Sequence[int], to: Sequence[int]) -> bool:
@@ -39,20 +28,27 @@ def conform_array(
     node: Node,
     index: int,
     grad: Any,
-    shape: tuple[int, ...],
-    native: Any,
+    target: Node,
+    metadata: Metadata,
     backend: Backend,
     kernels: KernelNamespace,
 ) -> Any:
-    """Return the array `grad`, the gradient `index` that `node` returned, with `shape` and native
-    dtype `native`. Raises RuntimeError if the shape cannot be summed to `shape`, or a Function
-    returned a complex gradient for a real input.
+    """Return the array `grad`, the gradient `index` that `node` returned, with the shape and native
+    dtype that `target` wants; as it is if `target` is elsewhere. Raises RuntimeError if it cannot
+    be summed to the shape, or a Function returned a complex gradient for a real input.
     """
+    if target._array_backend is not backend and target._array_backend is not None:
+        return grad
+    shape, native = metadata
     found = grad.shape
     if found != shape:
         if found[len(found) - len(shape) :] != shape and not is_expandable(shape, found):
             raise _wrong_shape(node, index, found, shape)
-        grad = _sum_to(kernels)(grad, shape)
+        try:
+            sum_to = kernels.sum_to
+        except NoArrayKernelError:  # the base library is not installed
+            sum_to = engine_ops.sum_array_to_shape
+        grad = sum_to(grad, shape)
     if grad.dtype != native and native is not None:
         bits = backend.arrays.dtype_bits
         given = dtype_of_signature(bits[grad.dtype])
