@@ -68,7 +68,15 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
                 f"Parameter(data) expects a Tensor, but got {type(data).__name__}. "
                 "Wrap it: Parameter(dovetail.tensor(data))."
             )
-        other: Any = data.detach().requires_grad_(requires_grad)
+        detached = data.detach().requires_grad_(requires_grad)
+        if type(detached) is not type(data):
+            raise RuntimeError(
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires "
+                "that detach() returns an instance of the same type, but return type "
+                f"{type(detached).__name__} was found instead. Let its __torch_dispatch__ or "
+                "__torch_function__ return one."
+            )
+        other: Any = detached
         other._is_param = True
         marked: Parameter = other
         return marked

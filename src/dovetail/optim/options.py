@@ -9,6 +9,7 @@ from typing import Any, Final
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_kernel import float32, float64, get_default_dtype
+from dovetail_kernel.keys import PYTHON_DISPATCH
 
 CAPTURABLE_DEVICES = ["cuda"]
 
@@ -235,8 +236,8 @@ def may_be_refused(parameters: Sequence[Tensor], optimizer: Any) -> list[tuple[T
     pairs: list[tuple[Tensor, Tensor]] = []
     for parameter in parameters:
         gradient: Any = parameter.grad
-        if gradient is None:
-            continue
+        if gradient is None or type(parameter)._class_bits & PYTHON_DISPATCH:
+            continue  # a class that has __torch_dispatch__ says itself what it cannot do
         try:
             own, other = parameter.array, gradient.array
             alike = own.dtype is other.dtype and own.shape == other.shape and own.flags.writeable

@@ -6,8 +6,9 @@ import io
 import pickle
 from collections.abc import Sequence
 from functools import partial
-from typing import IO, Any
+from typing import IO, Any, Final
 
+import dovetail_aten
 from dovetail_aten import Tensor
 
 from ..nn.parameter import Parameter
@@ -62,6 +63,11 @@ def _referred(tensors: TensorReader, identity: object) -> Tensor:
     return tensor
 
 
+_PICKLED: Final = {
+    name: getattr(dovetail_aten, name) for name in ("make_subclass", "rebuild_tensor")
+}
+
+
 class _Pickler(pickle.Pickler):
     """Pickles objects whose tensors are those of the file."""
 
@@ -75,6 +81,16 @@ class _Pickler(pickle.Pickler):
         number = self._tensors.index(obj, "pickled")
         attributes = self._tensors.new_attributes(obj, number)
         return (number, attributes) if attributes else number
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Let a tensor of a subclass be made of a plain tensor of the file."""
+        if not isinstance(obj, Tensor) or type(obj).__reduce_ex__ is not Tensor.__reduce_ex__:
+            return NotImplemented
+        made_by, args, *state = obj.__reduce_ex__(4)
+        if made_by is _PICKLED["rebuild_tensor"]:
+            plain = Tensor._make_subclass(Tensor, obj)
+            made_by, args = _PICKLED["make_subclass"], (type(obj), plain, obj.requires_grad)
+        return (made_by, args, *state)
 
 
 class _Unpickler(pickle.Unpickler):

@@ -4,7 +4,7 @@ so does a tensor whose storage was made too small for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -33,9 +33,19 @@ class DatalessArray:
         Index of the device; None if devices have no index.
     why
         Reason for errors on access to elements. Default: they belong to the subclass.
+
+    Attributes
+    ----------
+    asked : tuple of str
+        What the subclass is asked: ``"sym_size"``, ``"sym_stride"``, ``"sym_numel"``.
+    ask : Callable or None
+        Returns its answer; None stands for the geometry given here.
     """
 
-    __slots__ = ("_device_index", "_strides", "base", "dtype", "offset", "shape", "why")
+    __slots__ = (
+        *("_device_index", "_shape", "_strides", "dtype", "offset"),
+        *("ask", "asked", "base", "why"),
+    )
 
     def __init__(
         self,
@@ -47,17 +57,38 @@ class DatalessArray:
         why: str | None = None,
     ) -> None:
         self.why = why
-        self.shape = tuple(shape)
+        self._shape = tuple(shape)
+        self.asked: tuple[str, ...] = ()
+        self.ask: Callable[[str], Any] | None = None
         self.dtype = dtype
         self._strides = element_strides if element_strides is None else tuple(element_strides)
         self.offset = offset
         self._device_index = device_index or 0
         self.base: Any = None
 
+    def _answer(self, question: str) -> Any:
+        asked = self.asked
+        if self.ask is None or question not in asked:
+            return None
+        self.asked = ()  # the class, while it answers, sees the geometry given here
+        try:
+            return self.ask(question)
+        finally:
+            self.asked = asked
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the dimensions."""
+        asked = self._answer("sym_size")
+        return self._shape if asked is None else tuple(asked)
+
     @property
     def element_strides(self) -> tuple[int, ...]:
         """The strides in elements."""
-        return _contiguous(self.shape) if self._strides is None else self._strides
+        asked = self._answer("sym_stride")
+        if asked is not None:
+            return tuple(asked)
+        return _contiguous(self._shape) if self._strides is None else self._strides
 
     @property
     def ndim(self) -> int:
@@ -82,7 +113,8 @@ class DatalessArray:
     @property
     def size(self) -> int:
         """The number of elements of the shape."""
-        return prod(self.shape)
+        asked = self._answer("sym_numel")
+        return prod(self.shape) if asked is None else int(asked)
 
     @property
     def nbytes(self) -> int:

@@ -18,7 +18,8 @@ from .tensor.tensor_class import Tensor as _Tensor
 __getattr__ = attach_stub(
     __name__,
     publishes=True,
-    pickled="rebuild_generator rebuild_storage rebuild_tensor rebuild_typed_storage",
+    pickled="make_subclass rebuild_generator rebuild_storage rebuild_tensor rebuild_typed_storage "
+    "rebuild_wrapper",
 )
 forward_old_places(__name__, f"{__name__}.old_places")
 set_tensor_class(_Tensor)

@@ -10,7 +10,7 @@ from .backend.generator import initial_seed as initial_seed
 from .backend.generator import manual_seed as manual_seed
 from .backend.generator import seed as seed
 from .backend.generator import set_rng_state as set_rng_state
-from .tensor.copying import rebuild_storage, rebuild_tensor
+from .tensor.copying import rebuild_storage, rebuild_tensor, rebuild_wrapper
 from .tensor.creation.factories import arange as arange
 from .tensor.creation.factories import empty as empty
 from .tensor.creation.factories import empty_strided as empty_strided
@@ -86,6 +86,7 @@ from .tensor.legacy_constructors import HalfTensor as HalfTensor
 from .tensor.legacy_constructors import IntTensor as IntTensor
 from .tensor.legacy_constructors import LongTensor as LongTensor
 from .tensor.legacy_constructors import ShortTensor as ShortTensor
+from .tensor.new_subclasses import make_subclass
 from .tensor.printing import get_printoptions as get_printoptions
 from .tensor.printing import printoptions as printoptions
 from .tensor.printing import set_printoptions as set_printoptions

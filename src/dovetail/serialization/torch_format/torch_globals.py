@@ -151,6 +151,10 @@ _CALLS: Final[dict[str, tuple[Any, Callable[..., Any]]]] = {
     "torch.serialization._get_layout": (_get_layout, _get_layout),
     "torch._utils._rebuild_tensor_v2": (rebuild_tensor, rebuild_tensor),
     **{name: (function, function) for function, name in _REBUILD.items()},
+    **{
+        f"dovetail_aten.{name}": (getattr(aten, name), getattr(aten, name))
+        for name in ("make_subclass", "rebuild_wrapper")
+    },
 }
 _CONSTRUCTORS: Final = {id(named): make for named, make in _CALLS.values()}
 _UNSUPPORTED: Final = {
@@ -259,7 +263,7 @@ class TorchGlobals:
             if not isinstance(obj, OrderedDict | Counter):
                 raise corrupt(f"a {type(obj).__name__} is given a state")
             set_attributes(obj, state)
-        elif hasattr(obj, "__setstate__"):
+        elif getattr(type(obj), "__setstate__", Tensor.__setstate__) is not Tensor.__setstate__:
             obj.__setstate__(state)
         else:
             slots: Any = {}
@@ -281,7 +285,7 @@ def _called(function: Any, args: tuple[Any, ...]) -> Any:
         raise corrupt(f"it calls {name:.60}, which makes neither tensors nor containers")
     try:
         return make(*args)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:
         if isinstance(error, FormatError):
             raise
         raise corrupt(f"{make.__name__} does not take the arguments there ({error})") from None

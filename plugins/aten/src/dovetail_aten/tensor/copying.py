@@ -6,11 +6,12 @@ import copyreg
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pickle import UnpicklingError
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from dovetail_dispatcher import ops
 from dovetail_dispatcher.calls import note_views
 from dovetail_kernel import (
+    BY_NAME,
     DatalessArray,
     Device,
     Storage,
@@ -31,8 +32,10 @@ from dovetail_kernel.signature import NO_GRAD
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, backend_for, ready_backend
+from .new_subclasses import ask_for_geometry, make_wrapper_subclass
 from .storage_classes.untyped_storage import UntypedStorage
 
+_SLOTS: Final = frozenset(TensorBase.__slots__)
 _DTYPES: type = dtype  # where an argument has that name
 _Tensor = TypeVar("_Tensor", bound=TensorBase)
 
@@ -66,7 +69,17 @@ def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
         made_by: Any = rebuild_wrapper, _geometry(tensor)
     else:
         made_by = rebuild_tensor, (type(tensor), *_place(tensor), tensor.requires_grad)
+    slots = _slots_of_class(tensor)
+    if slots:
+        return (*made_by, (vars(tensor), slots))
     return (*made_by, vars(tensor)) if vars(tensor) else made_by
+
+
+def _slots_of_class(tensor: TensorBase) -> dict[str, Any]:
+    """Return the values of the slots that the class of `tensor` adds to those of tensors."""
+    slots: Any = copyreg.__dict__["_slotnames"](type(tensor))
+    own = set(slots).difference(_SLOTS) if slots else ()
+    return {slot: getattr(tensor, slot) for slot in own if hasattr(tensor, slot)}
 
 
 def deepcopy_tensor(tensor: TensorBase, memo: dict[int, Any]) -> Any:
@@ -87,6 +100,7 @@ def deepcopy_tensor(tensor: TensorBase, memo: dict[int, Any]) -> Any:
 
     if tensor.array.__class__ is DatalessArray:
         made = rebuild_wrapper(*_geometry(tensor))
+        ask_for_geometry(made, tensor.array.asked)
     else:
         place = _place(tensor)
         storage = place[0]
@@ -100,6 +114,8 @@ def deepcopy_tensor(tensor: TensorBase, memo: dict[int, Any]) -> Any:
     if tensor.grad is not None:
         made.grad = deepcopy(tensor.grad, memo)
     made.__dict__.update(deepcopy(tensor.__dict__, memo))
+    for slot, value in _slots_of_class(tensor).items():
+        setattr(made, slot, deepcopy(value, memo))
     return made
 
 
@@ -107,7 +123,8 @@ def _geometry(tensor: TensorBase) -> tuple[Any, ...]:
     """Return what `rebuild_wrapper` takes for a tensor without data."""
     _refuse_lost(tensor)
     shape, strides, offset = tuple(tensor.array.shape), tensor.stride(), tensor.array.offset
-    return type(tensor), tensor.dtype, shape, strides, offset, tensor.device, tensor.requires_grad
+    kind, device = tensor.dtype.name, str(tensor.device)
+    return type(tensor), kind, shape, strides, offset, device, tensor.requires_grad
 
 
 def _refuse_lost(tensor: TensorBase) -> None:
@@ -120,19 +137,19 @@ def _refuse_lost(tensor: TensorBase) -> None:
 
 def rebuild_wrapper(
     cls: type[TensorBase],
-    dtype: dtype,
+    dtype: str | dtype,
     size: tuple[int, ...],
     stride: tuple[int, ...],
     offset: int,
-    device: Device,
+    device: str | Device,
     requires_grad: bool,
 ) -> TensorBase:
     """Return a new leaf of the wrapper subclass `cls`; what it wraps comes with its attributes."""
-    backend = backend_for(device)
-    array = DatalessArray(size, backend.arrays.native_dtypes[dtype], stride, offset, device.index)
-    made = wrap(array, backend, cls)
-    if requires_grad:
-        made.requires_grad = requires_grad
+    kind = BY_NAME.get(dtype) if isinstance(dtype, str) else dtype
+    _expect(isinstance(kind, _DTYPES), dtype, "dtype")
+    made: TensorBase = make_wrapper_subclass(
+        cls, size, stride, offset, dtype=kind, device=device, requires_grad=requires_grad
+    )
     return made
 
 

@@ -43,6 +43,11 @@ class LegacyMethods(TensorMethods):
         if isinstance(state, dict):  # the attributes of a tensor, as pickles of ours have them
             vars(self).update(state)
             return
+        if len(state) == 2:  # and the slots of its class
+            vars(self).update(state[0])
+            for slot, value in state[1].items():
+                setattr(self, slot, value)
+            return
         tensor: Any = self
         if not tensor.is_leaf:
             raise RuntimeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from dovetail_dispatcher import ops
 from dovetail_kernel import (
     DatalessArray,
     DeviceLike,
@@ -30,6 +31,12 @@ from .data.dtype_arguments import as_dtype
 
 SLOTS: Final = ("array", "_signature", "_grad_fn", "output_nr", "_storage", "_counter", "_meta")
 """What a tensor is made of."""
+_ASKED: Final = {
+    None: (),
+    "strides": ("sym_stride",),
+    "sizes": ("sym_size", "sym_stride", "sym_numel"),
+}
+"""What a policy asks ``__torch_dispatch__`` for."""
 
 
 def make_subclass(
@@ -71,14 +78,17 @@ def make_subclass(
             "_make_subclass(): argument 'data' (position 2) must be Tensor, not "
             f"{type(data).__name__}"
         )
-    policies = (dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
-    _check_policies("_make_subclass", *policies)
+    if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
+        raise NotImplementedError(
+            "_make_subclass(): shape, strides, device and layout are those of the data. Define "
+            "properties in the class, or wrap the data: Tensor._make_wrapper_subclass."
+        )
     if device_for_backend_keys is not None:
         raise NotImplementedError(
             "_make_subclass(): the keys of a tensor are those of the backend that has its data. "
             "Leave device_for_backend_keys out, or move the data."
         )
-    signature = data._signature & ~(NOT_PLAIN | GRAD | VIEW) | cls._class_bits
+    signature = data._signature & ~(NOT_PLAIN | GRAD | VIEW)
     made = new_tensor(data.array, signature, cls)
     made._storage = share_storage(data)
     made._counter = share_version(data)
@@ -86,6 +96,7 @@ def make_subclass(
         made._counter = WritableCounter()
     if require_grad:
         made.requires_grad = require_grad
+    made._signature |= cls._class_bits  # last: ``__torch_function__`` hears nothing of the above
     return made
 
 
@@ -131,9 +142,12 @@ def make_wrapper_subclass(
         Must not be True.
     requires_grad
         Whether the tensor requires grad.
-    dispatch_sizes_strides_policy, dispatch_device, dispatch_layout
-        Must say that shape, strides, device and layout are those given: None, False, False. Define
-        properties in the class instead.
+    dispatch_sizes_strides_policy
+        ``"strides"`` asks ``__torch_dispatch__`` for the strides, ``"sizes"`` also for shape and
+        number of elements, by the operators ``aten::sym_stride``, ``sym_size`` and ``sym_numel``.
+        Where it returns None, and by default, they are those given.
+    dispatch_device, dispatch_layout
+        Must be False: device and layout are those given. Define properties in the class instead.
     _extra_dispatch_keys, storage_size
         Must be None.
 
@@ -169,9 +183,16 @@ def make_wrapper_subclass(
             f"_make_wrapper_subclass(): memory_format {memory_format} says no strides. Give them: "
             "strides=..."
         )
-    if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
-        policies = (dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
-        _check_policies("_make_wrapper_subclass", *policies)
+    if dispatch_sizes_strides_policy not in _ASKED:
+        raise ValueError(
+            f"Unknown sizes_strides_policy: {dispatch_sizes_strides_policy}; expected 'strides' "
+            "or 'sizes'"
+        )
+    if dispatch_device or dispatch_layout:
+        raise NotImplementedError(
+            "_make_wrapper_subclass(): device and layout are no operators here, so that "
+            "__torch_dispatch__ cannot be asked for them. Define properties in the class."
+        )
     if _extra_dispatch_keys is not None or storage_size is not None:
         raise NotImplementedError(
             "_make_wrapper_subclass(): a tensor without data has no keys but those of its device "
@@ -187,6 +208,8 @@ def make_wrapper_subclass(
     made = wrap(array, backend, cls)
     if requires_grad:
         made.requires_grad = requires_grad
+    if dispatch_sizes_strides_policy is not None:
+        ask_for_geometry(made, _ASKED[dispatch_sizes_strides_policy])
     return made
 
 
@@ -210,16 +233,22 @@ def taken_slots(cls: Any) -> tuple[str, ...]:
     return tuple([slot for slot in SLOTS if getattr(cls, slot) is not getattr(base, slot)])
 
 
-def _check_policies(function: str, sizes_strides: str | None, device: bool, layout: bool) -> None:
-    if sizes_strides not in (None, "sizes", "strides"):
-        raise ValueError(
-            f"Unknown sizes_strides_policy: {sizes_strides}; expected 'strides' or 'sizes'"
-        )
-    if sizes_strides is not None or device or layout:
-        raise NotImplementedError(
-            f"{function}(): shape, strides, device and layout are no operators here, so that "
-            "__torch_dispatch__ cannot be asked for them. Define properties in the class."
-        )
+def ask_for_geometry(tensor: TensorBase, questions: tuple[str, ...]) -> None:
+    """Let ``__torch_dispatch__`` of a wrapper's class answer questions about its geometry, by the
+    operators of these names.
+    """
+
+    def ask(question: str) -> Any:
+        cls, op = type(tensor), getattr(ops.aten, question).default
+        answer = cls.__torch_dispatch__(op, (cls,), (tensor,), {})  # it may say None
+        if answer is NotImplemented:
+            raise TypeError(
+                f"Multiple dispatch failed for {question!r}: __torch_dispatch__ of {cls.__name__} "
+                f"returned NotImplemented for {op}. Return the answer, or None."
+            )
+        return answer
+
+    tensor.array.asked, tensor.array.ask = questions, ask
 
 
 def _check_geometry(size: Sequence[int], strides: Sequence[int] | None, offset: int | None) -> None:

@@ -208,7 +208,9 @@ def tensor_text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     )
     if device.type != "cpu":
         suffixes.append(f"device='{device}'")
-    if device.type == "meta" or isinstance(tensor.array, DatalessArray):
+    if device.type == "meta" or (
+        tensor_contents is None and isinstance(tensor.array, DatalessArray)
+    ):
         suffixes.append(f"size={tuple(tensor.shape)}")
         contents = "..." if tensor_contents is None else tensor_contents
         if dtype is not default:
@@ -224,7 +226,8 @@ def tensor_text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
             suffixes.append(f"dtype={dtype!r}")
         contents = contents_text(tensor, indent) if tensor_contents is None else tensor_contents
     suffixes += _graph_suffix(tensor)
-    return with_suffixes(prefix + contents, suffixes, indent, options.linewidth)
+    text = with_suffixes(prefix + contents, suffixes, indent, options.linewidth)
+    return f"Parameter({text})" if not plain and getattr(tensor, "_is_param", False) else text
 
 
 def _graph_suffix(tensor: TensorBase) -> list[str]:
