@@ -204,7 +204,6 @@ def test_comparison():
     Comparison.define(np, table, ARRAYS)
     assert table.kernels["gt.Scalar"].fn(X, 2).tolist() == [[False, False], [True, True]]
     assert kernels.equal(X, X.copy()) is True
-    assert kernels.allclose(X, X + 1) is False
 
 
 def test_reductions():

@@ -282,13 +282,10 @@ def test_bits_agree_with_pytorch(compare):
     compare("bitwise_not", np.array([True, False]))
 
 
-def test_equal_and_allclose_agree_with_pytorch(compare):
-    a = np.array([1, 2, np.nan], np.float32)
-    compare("equal", a[:2], a[:2].copy())
-    compare("equal", a[:2], a[:1])
-    compare("allclose", a, a.copy(), equal_nan=True)
-    compare("allclose", a, a.copy())
-    compare("allclose", np.array([1, 2]), np.array([1, 3]))
+def test_equal_agrees_with_pytorch(compare):
+    a = np.array([1, 2], np.float32)
+    compare("equal", a, a.copy())
+    compare("equal", a, a[:1])
 
 
 def test_a_large_array_is_computed_in_blocks_to_the_same_values(compare):

@@ -112,11 +112,11 @@ OPERATORS: dict[str, tuple[str, ...]] = {
         'masked_fill.Scalar', 'masked_fill.Tensor', 'where.self',
     ),
     'pointwise.Comparison': (
-        'allclose', 'bitwise_and.Scalar', 'bitwise_and.Scalar_Tensor', 'bitwise_and.Tensor',
-        'bitwise_not', 'bitwise_or.Scalar', 'bitwise_or.Scalar_Tensor', 'bitwise_or.Tensor',
-        'bitwise_xor.Scalar', 'bitwise_xor.Scalar_Tensor', 'bitwise_xor.Tensor', 'eq.Scalar',
-        'eq.Tensor', 'equal', 'ge.Scalar', 'ge.Tensor', 'gt.Scalar', 'gt.Tensor', 'le.Scalar',
-        'le.Tensor', 'lt.Scalar', 'lt.Tensor', 'ne.Scalar', 'ne.Tensor',
+        'bitwise_and.Scalar', 'bitwise_and.Scalar_Tensor', 'bitwise_and.Tensor', 'bitwise_not',
+        'bitwise_or.Scalar', 'bitwise_or.Scalar_Tensor', 'bitwise_or.Tensor', 'bitwise_xor.Scalar',
+        'bitwise_xor.Scalar_Tensor', 'bitwise_xor.Tensor', 'eq.Scalar', 'eq.Tensor', 'equal',
+        'ge.Scalar', 'ge.Tensor', 'gt.Scalar', 'gt.Tensor', 'le.Scalar', 'le.Tensor', 'lt.Scalar',
+        'lt.Tensor', 'ne.Scalar', 'ne.Tensor',
     ),
     'pointwise.NumberParts': (
         'bitwise_left_shift.Scalar_Tensor', 'bitwise_left_shift.Tensor',

@@ -31,8 +31,7 @@ class Capabilities(Protocol):
     lazy
         Whether arrays are computed lazily, so that reading a value would compute them. Kernels then
         read no values: they do not check indices and divisors, and use algorithms that are correct
-        for all values. Only functions that return a Python value (`equal`, `allclose`, `item`) read
-        values.
+        for all values. Only functions that return a Python value (`equal`, `item`) read values.
     plain_arrays
         Whether no array overrides functions of the namespace (``__array_function__``), so that
         kernels may bypass that check.

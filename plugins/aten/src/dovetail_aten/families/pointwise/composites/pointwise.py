@@ -6,7 +6,6 @@ import math
 from typing import Any, Final
 
 from dovetail_aten._generated import functions as F
-from dovetail_aten.families.pointwise.kernels.comparison import check_tolerances
 from dovetail_kernel import complex64, complex128, float64, int64, result_dtype, scalar_category
 from dovetail_kernel import dtype as DType
 
@@ -30,7 +29,7 @@ def isfinite(self: Tensor) -> Any:
     """Return where `self` is neither infinite nor NaN."""
     if not (self.dtype.is_floating_point or self.dtype.is_complex):
         return F.ones_like(self, dtype=_bool())
-    return F.logical_and(F.eq(self, self), F.ne(F.abs(self), math.inf))
+    return F.lt(F.abs(self), math.inf)
 
 
 def _bool() -> Any:
@@ -140,8 +139,9 @@ def isclose(
 ) -> Any:
     """Return where ``|self - other| <= atol + rtol * |other|``, or both are equal."""
     if self.dtype is not other.dtype:
-        raise RuntimeError(f"{self.dtype} did not match {other.dtype}: convert one of them.")
-    check_tolerances(rtol, atol)
+        names = [each.dtype.scalar_name for each in (self, other)]
+        raise RuntimeError(f"{names[0]} did not match {names[1]}: convert one of them.")
+    _check_tolerances(rtol, atol)
     close = F.eq(self, other)
     is_float = self.dtype.is_floating_point or self.dtype.is_complex
     if equal_nan and is_float:
@@ -150,8 +150,21 @@ def isclose(
         return close
     error = F.abs(F.sub(self, other)) if is_float else _distance(self, other)
     other = other if is_float else F.to(other, dtype=float64)
-    within = F.logical_and(isfinite(error), F.le(error, F.add(F.abs(F.mul(other, rtol)), atol)))
+    allowed = F.add(F.abs(F.mul(other, rtol)), atol)
+    within = F.logical_and(F.lt(error, math.inf), F.le(error, allowed))
     return F.logical_or(close, within)
+
+
+def _check_tolerances(rtol: float, atol: float) -> None:
+    """Raise an error for negative tolerances, and NaN. Raises RuntimeError with PyTorch's
+    message.
+    """
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if not value >= 0:
+            raise RuntimeError(
+                f"{name} must be greater than or equal to zero, but got {value}. Give a positive "
+                "one."
+            )
 
 
 def _distance(self: Any, other: Tensor) -> Any:

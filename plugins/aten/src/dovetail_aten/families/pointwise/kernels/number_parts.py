@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from dovetail_kernel import int16
+
 from ....kernel_support.family import Family, operator, widened
 from ....typing import Array
 
@@ -28,10 +30,11 @@ class NumberParts(Family):
     @operator("signbit")
     def signbit(self, x: Array) -> Any:
         """Return whether the sign is negative, also for -0.0."""
-        xp = self.xp
+        if x.dtype in self.precision.halves:  # by their bits: libraries widen them one by one
+            x = self.capabilities.reinterpret(x, self.native_dtypes[int16])
         if x.dtype in self.precision.integral:
             return x < self.numbers.like(x, 0)
-        return xp.signbit(x)
+        return self.xp.signbit(x)
 
     @operator("isposinf")
     def isposinf(self, x: Array) -> Any:
