@@ -64,6 +64,9 @@ class ResultFormat(NamedTuple):
             ndim = array.ndim
             if ndim not in self.ndims:
                 return False
+            flags = getattr(array, "flags", None)
+            if flags is not None and flags.c_contiguous and array.strides[1] > array.strides[-1]:
+                return False  # most images, whose strides need not be looked at one by one
             shape, strides = geometry(array)
             if not self.in_c_order:
                 return has_channels_last(shape, strides)

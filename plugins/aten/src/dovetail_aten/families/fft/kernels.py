@@ -27,12 +27,13 @@ class Fourier(Family):
         self._mirrored = self.capabilities.compiled("fft.mirrored", self._with_negative)
 
     @operator("_fft_c2c")
+    @lays_out
     def fft_c2c(self, x: Any, dim: Sequence[int], normalization: int, forward: bool) -> Any:
         """Return the transform of complex numbers along `dim`, or the inverse."""
         self._check_complex(x)
         axes = tuple(wrap_dims(tuple(dim), x.ndim)) if len(dim) else ()
         if not axes:
-            return self.capabilities.clone(x)
+            return self.in_order(self.capabilities.clone(x), x)
         norm = _scale(_FORWARD if forward else _INVERSE, normalization)
         turned, back = self._in_order(x, axes, False)
         if (direct := self._direct("c2c", turned)) is not None:
