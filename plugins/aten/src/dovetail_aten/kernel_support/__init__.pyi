@@ -30,6 +30,7 @@ from .geometry.memory_layout import contiguous_strides as contiguous_strides
 from .geometry.memory_layout import has_channels_last as has_channels_last
 from .geometry.view_bounds import extent as extent
 from .geometry.view_bounds import repeats_places as repeats_places
+from .geometry.view_bounds import shares_places as shares_places
 from .geometry.window_geometry import Window as Window
 from .loss_reductions import MEAN as MEAN
 from .loss_reductions import NONE as NONE

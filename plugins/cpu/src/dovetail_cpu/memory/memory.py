@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dovetail_aten.backend import NamespaceArrays
-from dovetail_aten.kernel_support import StrideRule
+from dovetail_aten.kernel_support import StrideRule, shares_places
 from dovetail_kernel import DatalessArray, DataPtr
 from dovetail_kernel.typing import NativeDtype
 
@@ -36,9 +36,8 @@ def _view_of_memory(
     """Return a view from the address `first` on, with `steps` in bytes; it refuses writes if its
     elements share a place.
     """
-    shared = any([not step and count > 1 for count, step in zip(size, steps, strict=True)])
     interface = {
-        "data": (first, shared or not is_writable),
+        "data": (first, shares_places(size, steps) or not is_writable),
         "shape": tuple(size),
         "strides": tuple(steps),
         "typestr": f"|V{dtype.itemsize}",
@@ -57,6 +56,13 @@ class CpuMemory(NamespaceArrays):
         """Return the address of the first element."""
         address: int = array.__array_interface__["data"][0]
         return address
+
+    def byte_bounds(self, array: Any) -> tuple[int, int]:
+        """Return the address of the lowest byte, and the one after the highest."""
+        if not array.flags.c_contiguous:
+            return super().byte_bounds(array)
+        first = self.data_ptr(array)
+        return first, first + array.nbytes
 
     def strides(self, array: np.ndarray) -> tuple[int, ...]:
         """Return the strides in elements; those of C order where NumPy has none, since there are no
@@ -100,6 +106,12 @@ class CpuMemory(NamespaceArrays):
         """Return an array that shows a part of `memory`; strides and offset are in bytes. It
         refuses writes if its elements share a place.
         """
+        if memory.flags.c_contiguous and 0 not in shape:  # which NumPy takes a view of by itself
+            dtype: Any = native_dtype
+            view = np.ndarray(shape, dtype, memory, offset, strides)
+            if shares_places(shape, strides):
+                view.flags.writeable = False
+            return view
         first = self.byte_bounds(memory)[0] + offset
         return _view_of_memory(memory, first, shape, strides, native_dtype, memory.flags.writeable)
 

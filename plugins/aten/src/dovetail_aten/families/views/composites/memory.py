@@ -48,9 +48,10 @@ def resize(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | N
         return self
     strides = _strides(sizes, memory_format)
     storage = share_storage(self)
-    before = storage.nbytes()
+    is_filled = UNINITIALIZED.is_filled and not self.is_meta
+    before = storage.nbytes() if is_filled else 0
     _show(self, storage, sizes, strides, _offset_of(self))
-    if UNINITIALIZED.is_filled and not self.is_meta:
+    if is_filled:
         _fill_from(self, storage, before)
     bump_version(self)
     return self
