@@ -183,6 +183,10 @@ class CpuArrays(CpuRandom):
         memory = np.asarray(_AdoptedMemory(array, *self.byte_bounds(array)))
         return np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
 
+    def are_below(self, index: Array, size: int) -> bool:
+        """Return whether all integers of an array are at least 0 and less than `size`."""
+        return bool(index.min() >= 0) and bool(index.max() < size)
+
     def empty(
         self, shape: Sequence[int], native_dtype: NativeDtype, device_index: int | None = None
     ) -> Array:

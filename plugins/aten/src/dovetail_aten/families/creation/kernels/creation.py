@@ -39,6 +39,10 @@ Format: TypeAlias = MemoryFormat | None
 class Creation(Family):
     """New arrays: filled, like others, and ranges."""
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._linspace = self.capabilities.compiled("linspace", self.linspace)
+
     @operator("empty.memory_format")
     def empty(
         self, size: Sequence[int], *, dtype: Any = None, memory_format: Any = None, **options: Any
@@ -309,7 +313,7 @@ class Creation(Family):
         xp = self.xp
         dtype = self._dtype_of_steps("logspace", start, end, steps, dtype)
         wide = self.native_dtypes[complex128 if self.dtypes[dtype].category == COMPLEX else float64]
-        exponents = self.linspace(start, end, steps, dtype=wide)
+        exponents = self._linspace(start, end, steps, dtype=wide)
         with self.capabilities.quiet():
             return xp.power(xp.full_like(exponents, base), exponents).astype(dtype)
 

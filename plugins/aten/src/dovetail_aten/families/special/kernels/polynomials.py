@@ -27,6 +27,15 @@ _HIGHEST: Final = 1 << 24
 class Polynomials(Family):
     """Orthogonal polynomials of every element."""
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._at_high_degree: Final = {
+            "eval_chebyt": self._first_of_high_degree,
+            "eval_chebyu": self._second_of_high_degree,
+            "eval_hermite": self._not_finite,
+            "eval_hermitenorm": self._not_finite,
+        }
+
     @operator("special_chebyshev_polynomial_t", overloads=("x_scalar", "n_scalar"))
     def chebyshev_polynomial_t(self, x: Array, n: Array) -> Any:
         """Return Chebyshev's polynomial of the first kind of degree `n`."""
@@ -91,26 +100,22 @@ class Polynomials(Family):
         """Return a polynomial in the dtype of `x`; ``evaluate(degree, x)`` has whole degrees, and
         double precision.
         """
-        xp = self.xp
+        xp, like = self.xp, self.numbers.like
         x, n = self.numbers.either(x, n)
         degree = n.astype(xp.int64)
-        zero = self.numbers.like(degree, 0)
-        below = degree < zero
-        value = evaluate(xp.where(below, zero, degree), x.astype(xp.float64))
-        # Of degree 0 a polynomial is 1, also of NaN.
-        value = xp.where(degree == zero, self.numbers.like(value, 1), value)
-        return xp.where(below, self.numbers.like(value, 0), value).astype(x.dtype)
+        zero = like(degree, 0)
+        value = evaluate(xp.maximum(degree, zero), x.astype(xp.float64))
+        low = degree <= zero
+        if self.lazy or xp.any(low):  # of degree 0 a polynomial is 1, also of NaN
+            constant = xp.where(degree == zero, like(value, 1), like(value, 0))
+            value = xp.where(low, constant, value)
+        return value.astype(x.dtype)
 
     def _of_scipy(self, function: str, name: str) -> _Evaluate:
         evaluate = self.scipy(f"special.{function}", f"special_{name}")
         xp, like = self.xp, self.numbers.like
         # Asked here, and not where the backend cannot compute the polynomial anyway.
-        at_high_degree = {
-            "eval_chebyt": self._first_of_high_degree,
-            "eval_chebyu": self._second_of_high_degree,
-            "eval_hermite": self._not_finite,
-            "eval_hermitenorm": self._not_finite,
-        }.get(function)
+        at_high_degree = self._at_high_degree.get(function)
 
         def compute(degree: Any, x: Array) -> Any:
             high = xp.greater(degree, like(degree, _HIGH if at_high_degree else _HIGHEST))
