@@ -17,6 +17,8 @@ from dovetail_cpu.memory.shared_pages import SharedPages
 
 pytestmark = pytest.mark.cpu_only(reason="the memory is that of the cpu")
 
+ARRAYS = aten.empty(0)._backend.arrays
+
 
 @pytest.mark.parametrize("dtype", (kernel.float32, kernel.bfloat16, kernel.complex64), ids=repr)
 def test_shared_memory_shows_what_a_forked_process_writes(dtype: Any) -> None:
@@ -154,3 +156,28 @@ def test_pages_that_cannot_be_leave_no_descriptor() -> None:
             os.fstat(handle)
     finally:
         os.close(other)
+
+
+@pytest.mark.parametrize("dtype", [kernel.float64, kernel.uint8, kernel.bfloat16], ids=repr)
+@pytest.mark.parametrize("memory", [np.arange(256, dtype=np.uint8), np.arange(32.0)])
+def test_views_of_memory_without_gaps_are_those_of_any_memory(memory: Any, dtype: Any) -> None:
+    native, size = ARRAYS.native_dtypes[dtype], dtype.itemsize
+    with_gaps = np.repeat(memory, 2)[::2]
+    assert not with_gaps.flags.c_contiguous
+    for shape, steps, first in (
+        *(((), (), 3), ((2, 3), (3, 1), 0), ((3, 2), (1, 3), 2), ((4,), (-1,), 3)),
+        *(((3, 2), (0, 1), 1), ((2, 0), (1, 1), 900), ((1, 4), (0, 2), 5)),
+    ):
+        place = (shape, [step * size for step in steps], first * size)
+        view = ARRAYS.as_view(memory, native, *place)
+        other = ARRAYS.as_view(with_gaps, native, *place)
+        assert view.__array_interface__["data"][0] == memory.ctypes.data + first * size
+        assert (view.shape, view.dtype) == (other.shape, other.dtype)
+        assert view.flags.writeable == other.flags.writeable == (shape != (3, 2) or steps != (0, 1))
+        assert not view.size or view.strides == other.strides
+        assert ARRAYS.storage_of(view) is memory
+
+
+def test_a_view_beyond_its_memory_is_refused() -> None:
+    with pytest.raises(ValueError, match="buffer"):
+        ARRAYS.as_view(np.zeros(4), np.dtype(float), (3,), (8,), 16)
