@@ -316,7 +316,10 @@ def _with_order(made: Any, order: Sequence[int], xp: Namespace, capabilities: Ca
 def laid_out(array: Any, order: Sequence[int], xp: Namespace, capabilities: Capabilities) -> Any:
     """Return an array whose dimensions lie densely in memory in `order`, outermost first."""
     is_turned = (*order,) != (*range(array.ndim),)
-    made = capabilities.contiguous(array.transpose(order) if is_turned else array)
+    turned = array.transpose(order) if is_turned else array
+    made = capabilities.contiguous(turned)
+    if made is turned and 1 not in made.shape:
+        return array
     if 1 in made.shape:  # whose stride is any number, but tells the format of further results
         made = xp.reshape(xp.reshape(made, (-1,)), made.shape)
     return made.transpose(inverse(order)) if is_turned else made
