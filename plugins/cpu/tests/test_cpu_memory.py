@@ -181,3 +181,21 @@ def test_views_of_memory_without_gaps_are_those_of_any_memory(memory: Any, dtype
 def test_a_view_beyond_its_memory_is_refused() -> None:
     with pytest.raises(ValueError, match="buffer"):
         ARRAYS.as_view(np.zeros(4), np.dtype(float), (3,), (8,), 16)
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("t_", ()),
+        ("transpose_", (0, 1)),
+        ("squeeze_", ()),
+        ("unsqueeze_", (0,)),
+        ("swapaxes_", (0, 1)),
+        ("as_strided_", ((2,), (1,), 1)),
+    ],
+)
+def test_a_tensor_that_becomes_a_view_of_itself_keeps_its_storage(name: str, args: Any) -> None:
+    x = aten.ones(2, 3)
+    before = x[0]
+    getattr(x, name)(*args)
+    assert x.untyped_storage() is before.untyped_storage() is x[0].untyped_storage()

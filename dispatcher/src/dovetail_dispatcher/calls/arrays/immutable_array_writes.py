@@ -108,9 +108,12 @@ def keep_views(tensor: TensorBase, views: Views) -> None:
 
 def become(tensor: TensorBase, shown: TensorBase) -> None:
     """Let `tensor`, which has the array of its view `shown` now, share memory by the same views,
-    where views are noted.
+    where views are noted; elsewhere its storage remains what it was.
     """
     storage = shown._storage
+    if tensor._backend.arrays.mutable_arrays:
+        tensor._storage = storage
+        return
     if storage is None or not hasattr(storage, "noted_views"):
         return
     views = views_of(shown)
