@@ -165,13 +165,12 @@ class Windows(Family):
             return capabilities.clone(x)
         strides = capabilities.strides(x)
         length = max(own + extent(x.shape, strides), begin + extent(size, stride))
-        memory = xp.zeros(length, dtype=x.dtype)
-        places = self._places(x.shape, strides, own)
-        memory = capabilities.index_put(memory, (places,), xp.reshape(x, (-1,)), False)
+        memory, line = xp.zeros(length, dtype=x.dtype), xp.arange(length)
+        places = capabilities.as_strided(line, x.shape, strides, own)
+        memory = capabilities.index_put(memory, (places,), x, False)
         if math.prod(size):
-            memory = self._with(
-                memory, (self._places(size, stride, begin),), xp.reshape(src, (-1,))
-            )
+            written = capabilities.as_strided(line, size, stride, begin)
+            memory = self._with(memory, (written,), src)
         return xp.reshape(xp.take(memory, places, axis=0), x.shape)
 
     def _checked_part(
@@ -189,11 +188,3 @@ class Windows(Family):
         check_view_bounds(size, stride, begin, x.dtype.itemsize, stop - start)
         check_source(src, size)
         return own, begin
-
-    def _places(self, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
-        """Return where in memory the elements of a view lie, in C order."""
-        xp = self.xp
-        places = xp.full((1,), offset)
-        for length, step in zip(size, stride, strict=True):
-            places = xp.reshape(places[:, None] + xp.arange(length) * step, (-1,))
-        return places
