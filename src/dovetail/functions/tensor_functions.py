@@ -67,20 +67,21 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     TypeError
         For anything else; use `promote_types` for dtypes.
     """
-    operands = (tensor1, tensor2)
-    if not all([isinstance(each, TensorBase | bool | int | float | complex) for each in operands]):
-        given = ", ".join(type(each).__name__ for each in operands)
-        raise TypeError(
-            f"result_type() received an invalid combination of arguments - got ({given}), but "
-            "expected tensors and Python numbers. Use promote_types for dtypes."
-        )
-    tensors = [operand for operand in operands if isinstance(operand, TensorBase)]
-    numbers = [operand for operand in operands if not isinstance(operand, TensorBase)]
-    return result_dtype(
-        [tensor.dtype for tensor in tensors if tensor.ndim],
-        [tensor.dtype for tensor in tensors if not tensor.ndim],
-        [scalar_category(number) for number in numbers],
-    )
+    of_tensors: list[dtype] = []
+    without_dimensions: list[dtype] = []
+    of_numbers: list[int] = []
+    for each in (tensor1, tensor2):
+        if isinstance(each, TensorBase):
+            (of_tensors if each.ndim else without_dimensions).append(each.dtype)
+        elif isinstance(each, bool | int | float | complex):
+            of_numbers.append(scalar_category(each))
+        else:
+            given = f"{type(tensor1).__name__}, {type(tensor2).__name__}"
+            raise TypeError(
+                f"result_type() received an invalid combination of arguments - got ({given}), but "
+                "expected tensors and Python numbers. Use promote_types for dtypes."
+            )
+    return result_dtype(of_tensors, without_dimensions, of_numbers)
 
 
 def typename(obj: object) -> str:

@@ -66,8 +66,8 @@ def kron(self: Tensor, other: Tensor) -> Any:
     ndim = max(self.ndim, other.ndim)
     left = (1,) * (ndim - self.ndim) + tuple(self.shape)
     right = (1,) * (ndim - other.ndim) + tuple(other.shape)
-    outer = [size for pair in zip(left, (1,) * ndim, strict=True) for size in pair]
-    inner = [size for pair in zip((1,) * ndim, right, strict=True) for size in pair]
+    outer = [each for size in left for each in (size, 1)]
+    inner = [each for size in right for each in (1, size)]
     product = F.mul(F.reshape(self, outer), F.reshape(other, inner))
     return F.reshape(product, [a * b for a, b in zip(left, right, strict=True)])
 
