@@ -51,12 +51,12 @@ def check_strides(size: Sequence[int], stride: Sequence[int], itemsize: int) -> 
     size, stride = list(size), list(stride)
     if len(size) != len(stride):
         raise RuntimeError(f"mismatch in length of strides and shape: {stride} and {size}")
-    if any([step < 0 for step in stride]):
+    if min(stride, default=0) < 0:
         raise RuntimeError(
             "as_strided: Negative strides are not supported at the moment, got strides: "
             f"{stride}. Use flip to read backwards."
         )
-    if any([length < 0 for length in size]):
+    if min(size, default=0) < 0:
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(size)}: {size}. Give sizes of "
             "0 or more."
@@ -66,7 +66,7 @@ def check_strides(size: Sequence[int], stride: Sequence[int], itemsize: int) -> 
             f"numel: integer multiplication overflow: a tensor of sizes {size} has more elements "
             "than 64 bits count. Give smaller sizes."
         )
-    if any([step * itemsize >= _BEYOND for step in [*stride, extent(size, stride)]]):
+    if max([*stride, extent(size, stride)]) * itemsize >= _BEYOND:
         raise RuntimeError(
             f"Storage size calculation overflowed with sizes={size} and strides={stride}. Give "
             "smaller strides."
