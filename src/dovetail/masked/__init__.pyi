@@ -1,3 +1,6 @@
+from .masks import _canonical_dim as _canonical_dim
+from .masks import _input_mask as _input_mask
+from .masks import _output_mask as _output_mask
 from .normalizations import cumprod as cumprod
 from .normalizations import cumsum as cumsum
 from .normalizations import log_softmax as log_softmax

@@ -9,10 +9,11 @@ from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
 from dovetail_kernel import dtype as DType
 
-from .masks import converted, filled
+from .masks import converted, filled, of_any_layout
 from .reductions import norm
 
 
+@of_any_layout
 @overridable
 def cumsum(
     input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
@@ -23,6 +24,7 @@ def cumsum(
     return aten.cumsum(filled(input, mask, 0), dim, dtype=dtype or input.dtype)
 
 
+@of_any_layout
 @overridable
 def cumprod(
     input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
@@ -33,6 +35,7 @@ def cumprod(
     return aten.cumprod(filled(input, mask, 1), dim, dtype=dtype or input.dtype)
 
 
+@of_any_layout
 @overridable
 def softmax(
     input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
@@ -41,6 +44,7 @@ def softmax(
     return aten.softmax(filled(converted(input, dtype), mask, -math.inf), dim)
 
 
+@of_any_layout
 @overridable
 def log_softmax(
     input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
@@ -49,6 +53,7 @@ def log_softmax(
     return aten.log_softmax(filled(converted(input, dtype), mask, -math.inf), dim)
 
 
+@of_any_layout
 @overridable
 def softmin(
     input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
@@ -57,6 +62,7 @@ def softmin(
     return aten.softmax(-filled(converted(input, dtype), mask, math.inf), dim)
 
 
+@of_any_layout
 @overridable
 def normalize(
     input: Tensor,

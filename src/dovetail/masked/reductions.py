@@ -9,9 +9,20 @@ from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
 from dovetail_kernel import dtype as DType
 
-from .masks import Dims, converted, count, dims_of, filled, floating, greatest, least
+from .masks import (
+    Dims,
+    _canonical_dim,
+    converted,
+    count,
+    filled,
+    floating,
+    greatest,
+    least,
+    of_any_layout,
+)
 
 
+@of_any_layout
 @overridable
 def sum(
     input: Tensor,
@@ -24,9 +35,10 @@ def sum(
     """Return the sums over `dim` of the unmasked elements; 0 if there are none. Integers are summed
     in int64.
     """
-    return aten.sum(filled(input, mask, 0), dims_of(input, dim), keepdim, dtype=dtype)
+    return aten.sum(filled(input, mask, 0), _canonical_dim(dim, input.ndim), keepdim, dtype=dtype)
 
 
+@of_any_layout
 @overridable
 def prod(
     input: Tensor,
@@ -42,11 +54,12 @@ def prod(
     result = filled(input, mask, 1)
     if not input.ndim:
         return aten.prod(result, dtype=dtype)
-    for each in sorted(dims_of(input, dim), reverse=True):
+    for each in reversed(_canonical_dim(dim, input.ndim)):
         result = aten.prod(result, each, keepdim, dtype=dtype)
     return result
 
 
+@of_any_layout
 @overridable
 def amax(
     input: Tensor,
@@ -60,9 +73,10 @@ def amax(
     there are none.
     """
     x = converted(input, dtype)
-    return aten.amax(filled(x, mask, least(x)), dims_of(input, dim), keepdim)
+    return aten.amax(filled(x, mask, least(x)), _canonical_dim(dim, input.ndim), keepdim)
 
 
+@of_any_layout
 @overridable
 def amin(
     input: Tensor,
@@ -76,9 +90,10 @@ def amin(
     are none.
     """
     x = converted(input, dtype)
-    return aten.amin(filled(x, mask, greatest(x)), dims_of(input, dim), keepdim)
+    return aten.amin(filled(x, mask, greatest(x)), _canonical_dim(dim, input.ndim), keepdim)
 
 
+@of_any_layout
 @overridable
 def argmax(
     input: Tensor,
@@ -96,6 +111,7 @@ def argmax(
     return places
 
 
+@of_any_layout
 @overridable
 def argmin(
     input: Tensor,
@@ -113,6 +129,7 @@ def argmin(
     return places
 
 
+@of_any_layout
 @overridable
 def mean(
     input: Tensor,
@@ -135,12 +152,13 @@ def mean(
             "mean(): Could not infer output dtype. Input dtype must be either a floating point or "
             f"complex dtype. Got: {x.dtype}. Give dtype=."
         )
-    dims = dims_of(input, dim)
+    dims = _canonical_dim(dim, input.ndim)
     if mask is None:
         return aten.mean(x, dims, keepdim)
     return aten.sum(filled(x, mask, 0), dims, keepdim) / count(x, mask, dims, keepdim)
 
 
+@of_any_layout
 @overridable
 def median(
     input: Tensor,
@@ -168,6 +186,7 @@ def median(
     return aten.nanmedian(filled(x, mask, math.nan), dim, keepdim).values
 
 
+@of_any_layout
 @overridable
 def norm(
     input: Tensor,
@@ -181,9 +200,10 @@ def norm(
     """Return the norms of order `ord` over `dim` of the unmasked elements."""
     x = converted(input, dtype)
     nothing = math.inf if ord < 0 else 0
-    return aten.norm(filled(x, mask, nothing), ord, dims_of(input, dim), keepdim)
+    return aten.norm(filled(x, mask, nothing), ord, _canonical_dim(dim, input.ndim), keepdim)
 
 
+@of_any_layout
 @overridable
 def var(
     input: Tensor,
@@ -206,6 +226,7 @@ def var(
     return _variance(input, dim, unbiased, correction, keepdim, dtype, mask)
 
 
+@of_any_layout
 @overridable
 def std(
     input: Tensor,
@@ -221,6 +242,7 @@ def std(
     return aten.sqrt(_variance(input, dim, unbiased, correction, keepdim, dtype, mask))
 
 
+@of_any_layout
 @overridable
 def logsumexp(
     input: Tensor,
@@ -234,7 +256,7 @@ def logsumexp(
     are none.
     """
     x = floating(converted(input, dtype))
-    return aten.logsumexp(filled(x, mask, -math.inf), dims_of(input, dim), keepdim)
+    return aten.logsumexp(filled(x, mask, -math.inf), _canonical_dim(dim, input.ndim), keepdim)
 
 
 def _variance(
@@ -251,13 +273,15 @@ def _variance(
     if correction is None:
         correction = 0 if unbiased is False else 1
     x = floating(converted(input, dtype))
-    dims = dims_of(input, dim)
+    dims = _canonical_dim(dim, input.ndim)
     if mask is None:
-        return aten.var(x, dims, correction=correction, keepdim=keepdim)
+        whole: Tensor = aten.var(x, dims, correction=correction, keepdim=keepdim).to(x.dtype)
+        return whole
     shown = filled(x, mask, 0)
     number = count(x, mask, dims, True)
     distance = filled(x - aten.sum(shown, dims, True) / number, mask, 0)
     squares = aten.square(aten.abs(distance)) if x.dtype.is_complex else aten.square(distance)
     total = aten.sum(squares, dims, keepdim)
     number = number if keepdim else aten.squeeze(number, dims)
-    return total / aten.clamp(number - correction, min=0)
+    found: Tensor = (total / aten.clamp(number - correction, min=0)).to(x.dtype)
+    return found

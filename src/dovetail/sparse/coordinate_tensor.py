@@ -97,7 +97,7 @@ class CoordinateTensor(Tensor):
         """Return what the table has for `func`, or for the function of an operator, which autograd
         calls; else refuse.
         """
-        implementation = cls._table.get(func)
+        implementation = cls._table.get(func) or getattr(func, "_of_sparse", None)
         if implementation is None:
             name = getattr(func, "_opname", "")
             known = [getattr(place, name, None) for place in (aten, Tensor)]
