@@ -28,6 +28,7 @@ from . import (
     _nn,
     _subclasses,
     _utils,
+    _vmap_internals,
     accelerator,
     cpu,
     distributed,

@@ -22,8 +22,8 @@ _PLAIN: Final = {
     "dovetail_autograd": "_FunctionBase",
     "dovetail.autograd.variable": "_LegacyVariableBase",
     "dovetail._C.queries": """
-        _any_requires_grad _get_default_device _has_storage _increment_version _infer_size
-        _is_alias_of _is_tracing _non_sym_sizes _set_grad_enabled _storage_id
+        _WeakTensorRef _any_requires_grad _get_default_device _has_storage _increment_version
+        _infer_size _is_alias_of _is_tracing _non_sym_sizes _set_grad_enabled _storage_id
         _data_address qscheme""",
     "dovetail._C.script_settings": """
         _jit_can_fuse_on_cpu _jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_gpu

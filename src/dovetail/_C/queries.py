@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, NoReturn
+from weakref import ref
 
 import dovetail_autograd
 from dovetail_aten import Tensor
@@ -20,6 +21,16 @@ class qscheme:
     def __new__(cls, *args: object, **kwargs: object) -> NoReturn:
         """Refuse. Raises TypeError."""
         raise TypeError("cannot create 'dovetail.qscheme' instances. Use a floating point dtype.")
+
+
+class _WeakTensorRef(ref[TensorBase]):
+    """A weak reference to a tensor."""
+
+    __slots__ = ()
+
+    def expired(self) -> bool:
+        """Return whether the tensor is gone."""
+        return self() is None
 
 
 def _any_requires_grad(*args: Any) -> bool:

@@ -162,7 +162,8 @@ def load(
     weights_only : bool, default True
         Raise an error for pickled objects, except for classes allowed by `add_safe_globals` in
         ``torch.save`` files. False runs code from the file: use it only for files from a trusted
-        source.
+        source. The environment can force True (``TORCH_FORCE_WEIGHTS_ONLY_LOAD=1``), and False
+        where the argument is left out (``TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1``).
     mmap : bool, default that of `dovetail.utils.serialization.config.load`, False
         Map the file into memory, so that elements are read on access. Writes to the tensors stay in
         this process. `f` must be a path.
@@ -190,7 +191,7 @@ def load(
         With ``weights_only=False``, any exception of the code of pickled objects.
     """
     _check_pickle(pickle_module)
-    trusted = weights_only is False
+    trusted = _is_trusted(weights_only)
     mmap = settings().mmap if mmap is None else mmap
     placement = Placement(map_location)
     if isinstance(f, (str, os.PathLike)):
@@ -204,6 +205,21 @@ def load(
         )
     name = repr(getattr(f, "name", type(f).__name__))
     return _load(f, LoadOptions(name, placement, not trusted, encoding))
+
+
+def _is_trusted(weights_only: bool | None) -> bool:
+    """Return whether `load` may run code of the file, by its argument and by the environment."""
+    names = ("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+    never, always = [os.environ.get(name, "") in ("1", "y", "yes", "true") for name in names]
+    if never and always:
+        raise RuntimeError(f"Only one of {names[0]} or {names[1]} should be set. Unset the other.")
+    if always and weights_only is None:
+        warn_user(
+            f"Environment variable {names[1]} detected: forcing weights_only=False, so that load "
+            "runs code of the file."
+        )
+        return True
+    return weights_only is False and not never
 
 
 def _load(
