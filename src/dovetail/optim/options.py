@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_kernel import float32, float64, get_default_dtype
-from dovetail_kernel.keys import PYTHON_DISPATCH
+from dovetail_kernel import disabled_torch_dispatch_impl, float32, float64, get_default_dtype
 
 CAPTURABLE_DEVICES = ["cuda"]
 
@@ -236,7 +235,10 @@ def may_be_refused(parameters: Sequence[Tensor], optimizer: Any) -> list[tuple[T
     pairs: list[tuple[Tensor, Tensor]] = []
     for parameter in parameters:
         gradient: Any = parameter.grad
-        if gradient is None or type(parameter)._class_bits & PYTHON_DISPATCH:
+        if (
+            gradient is None
+            or type(parameter).__torch_dispatch__ is not disabled_torch_dispatch_impl
+        ):
             continue  # a class that has __torch_dispatch__ says itself what it cannot do
         try:
             own, other = parameter.array, gradient.array
