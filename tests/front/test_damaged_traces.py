@@ -71,6 +71,8 @@ def damaged(random: Random, data: object) -> bytes:
         return bytes(text)
     for _ in range(random.choice([1, 1, 2, 3])):
         places = paths(data)
+        if not places:
+            break
         path = random.choice(places)
         if random.random() < 0.2:
             data = changed(data, path, lambda container, key: container.pop(key))

@@ -24,12 +24,16 @@ START = b"- func: f(Tensor self) -> Tensor\n"
         (b"  2001-99-99: core\n", 2, "month must be in 1..12"),
         (b"  tags: [!!int 'z']\n", 2, "invalid literal for int"),
         (b"  tags: [!!bool 'z']\n", 2, "'z'"),
+        (b"  tags: [!!int '']\n", 2, "does not fit its tag"),
+        (b"  !!float : core\n", 2, "does not fit its tag"),
+        (b"  tags: [!!timestamp x]\n", 2, "does not fit its tag"),
+        (b"  tags: [!!float '1e']\n", 2, "does not fit its tag"),
         (b"  tags: [" + b"9" * 5000 + b"]\n", 2, "Exceeds the limit"),
         (b"  tags: " + b"[" * 3000 + b"\n", 1, "nested too deeply"),
         (b"  tags: [&a [*a]]\n", 2, "unconstructable recursive node"),
         (b"  tags: [!!python/object:os.system x]\n", 2, "could not determine a constructor"),
     ],
-    ids=range(12),
+    ids=range(16),
 )
 def test_a_file_that_is_no_yaml_is_refused_with_its_line(
     tmp_path: Path, text: bytes, line: int, words: str

@@ -213,10 +213,9 @@ def _value(path: Path, loader: yaml.SafeLoader, node: yaml.Node, error: type[Exc
         )
     try:
         return loader.construct_object(node, deep=True)
-    except (ValueError, KeyError) as problem:  # of a tag that the text does not fit
-        raise error(
-            _where(path, node), f"not YAML: {problem}.", "Quote what is meant as text."
-        ) from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        text = f"not YAML: a text does not fit its tag ({problem})."
+        raise error(_where(path, node), text, "Quote what is meant as text.") from None
 
 
 def _repeated_keys(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
