@@ -13,7 +13,7 @@ import dovetail
 
 pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
 
-from .compiled_kernels import UNITS, close, kernel
+from .compiled_kernels import UNITS, close, helper, kernel
 from .layouts import LAYOUTS, numbers
 
 DTYPES = ("f4", "f8")
@@ -337,3 +337,11 @@ def test_nan_is_true_without_a_warning() -> None:
         assert each.all(0).tolist() == [True, False]
         assert each.any(1).tolist() == [True, True]
         assert each.nonzero().tolist() == [[0, 0], [1, 0], [1, 1]]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_sum_to_the_shape_that_there_is_is_no_copy(dtype):
+    x = numbers((2, 3), dtype, 0, False)
+    summed = helper("sum_to")
+    assert summed(x, (2, 3)) is x
+    assert summed(x, (1, 3)).shape == (1, 3)
