@@ -3,12 +3,15 @@ storage is read.
 """
 
 import copyreg
+import io
 import pickle
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import dovetail
+import dovetail_aten
 
 ONES = dovetail.ones(4)
 
@@ -92,3 +95,32 @@ def test_an_honest_pickle_comes_back(tensor):
         tensor.stride(),
     )
     assert loaded.is_meta or loaded.tolist() == tensor.tolist()
+
+
+class Forged(dovetail.Tensor):
+    """An allowed class whose file says what a tensor is made of."""
+
+    __slots__ = ("log",)
+    said: ClassVar[dict[str, Any]] = {}
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        plain = dovetail.Tensor._make_subclass(dovetail.Tensor, self)
+        return dovetail_aten.make_subclass, (Forged, plain, False), (None, self.said)
+
+
+@pytest.mark.parametrize(
+    "forged", [{"_signature": 0}, {"array": 1}, {"_storage": None}, {"_counter": 1}]
+)
+def test_a_file_gives_an_allowed_class_its_own_slots_alone(forged: Any, monkeypatch: Any) -> None:
+    made = dovetail.Tensor._make_subclass(Forged, dovetail.arange(3.0))
+    for said in ({"log": 5}, forged):
+        monkeypatch.setattr(Forged, "said", said)
+        file = io.BytesIO()
+        dovetail.save(made, file)
+        file.seek(0)
+        with dovetail.serialization.safe_globals([Forged]):
+            if said is forged:
+                with pytest.raises(RuntimeError, match=next(iter(forged))):
+                    dovetail.load(file)
+            else:
+                assert dovetail.load(file).log == 5

@@ -11,7 +11,7 @@ from typing import Any, Final
 import dovetail_aten as aten
 import dovetail_kernel
 from dovetail_aten import Tensor
-from dovetail_kernel import BY_NAME, Device, Size, printable
+from dovetail_kernel import BY_NAME, Device, Size, TensorBase, printable
 
 from ...nn.parameter import Parameter
 from ..checked_json import FormatError
@@ -271,6 +271,8 @@ class TorchGlobals:
                 state, slots = state
             vars(obj).update(state or {})
             for name, value in (slots or {}).items():
+                if isinstance(obj, Tensor) and name in TensorBase.__slots__:
+                    raise corrupt(f"{name!r:.60} is no slot that {type(obj).__name__} adds")
                 setattr(obj, name, value)
 
     def is_trusted(self, obj: Any) -> bool:
