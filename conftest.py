@@ -49,8 +49,9 @@ def same_classes() -> Iterator[None]:
 
 
 def _core_attributes() -> dict[tuple[type, str], Any]:
-    """Return the attributes of the core's classes; none before compiled code has taken some over,
-    which it does when plugins are loaded.
+    """Return the attributes of the core's classes but where they say that they are from, which the
+    first import of the front end changes; none before compiled code has taken some over, which it
+    does when plugins are loaded.
     """
     kernel: Any = sys.modules.get("dovetail_kernel")
     sockets: Any = sys.modules.get("dovetail_kernel.sockets")
@@ -58,4 +59,9 @@ def _core_attributes() -> dict[tuple[type, str], Any]:
         return {}
     tensor = getattr(sys.modules.get("dovetail_aten"), "Tensor", kernel.TensorBase)
     classes = [*tensor.__mro__[:-1], kernel.Size, kernel.keys.StateGuard]
-    return {(cls, name): value for cls in classes for name, value in vars(cls).items()}
+    return {
+        (cls, name): value
+        for cls in classes
+        for name, value in vars(cls).items()
+        if name != "__module__"
+    }

@@ -43,7 +43,7 @@ class LegacyMethods(TensorMethods):
         if isinstance(state, dict):  # the attributes of a tensor, as pickles of ours have them
             vars(self).update(state)
             return
-        if len(state) == 2:  # and the slots of its class
+        if len(state) == 2 and isinstance(state[1], dict):  # and the slots of its class
             vars(self).update(state[0])
             for slot, value in state[1].items():
                 setattr(self, slot, value)
