@@ -176,11 +176,14 @@ def test_a_child_makes_threads_of_its_own():
 @pytest.mark.parametrize("before", ("", "share()"))
 def test_pieces_are_computed_when_the_interpreter_ends(before):
     program = f"""
-import atexit
+import atexit, os
 from dovetail_cpu.parallel import threads
 
+def write(*piece):
+    os.write(1, f"{{piece}}\\n".encode())  # whole, whatever the other thread writes
+
 def share():
-    threads.run_pieces(lambda *piece: print(piece, flush=True), 2, threads.SHARED_FROM)
+    threads.run_pieces(write, 2, threads.SHARED_FROM)
 
 threads.set_num_threads(2)
 {before}
