@@ -105,11 +105,9 @@ class Polynomials(Family):
         degree = n.astype(xp.int64)
         zero = like(degree, 0)
         value = evaluate(xp.maximum(degree, zero), x.astype(xp.float64))
-        low = degree <= zero
-        if self.lazy or xp.any(low):  # of degree 0 a polynomial is 1, also of NaN
-            constant = xp.where(degree == zero, like(value, 1), like(value, 0))
-            value = xp.where(low, constant, value)
-        return value.astype(x.dtype)
+        # Of degree 0 a polynomial is 1, also of NaN.
+        constant = xp.where(degree == zero, like(value, 1), like(value, 0))
+        return xp.where(degree <= zero, constant, value).astype(x.dtype)
 
     def _of_scipy(self, function: str, name: str) -> _Evaluate:
         evaluate = self.scipy(f"special.{function}", f"special_{name}")
