@@ -48,8 +48,6 @@ def operator_module(name: str, python_module: str) -> ModuleType:
 
 _NOT_PUBLIC = ("unique_dim",)
 """Functions that PyTorch has in `_VariableFunctions` and at no public place."""
-_OF_TENSORS = ("numel",)
-"""Functions at the top that are not generated."""
 
 
 class _VariableFunctionsClass:
@@ -59,13 +57,12 @@ class _VariableFunctionsClass:
 
     def __getattr__(self, name: str) -> Any:
         found = generated_function(name)
-        is_public = found is not None or name in _OF_TENSORS
-        if name in function_names() or (is_public and hasattr(dovetail_aten, name)):
+        if found is None and name[:2] != "__":
+            found = getattr(ops.aten, name, None)  # a library defined it
+        if name in function_names() or (found is not None and hasattr(dovetail_aten, name)):
             return getattr(dovetail_aten, name)
         if found is not None and (name[0] == "_" or name in _NOT_PUBLIC):
             return found
-        if name[:1] == "_" and name[:2] != "__" and hasattr(ops.aten, name):
-            return getattr(ops.aten, name)  # a library defined it
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:

@@ -11,6 +11,8 @@ from dovetail_aten import Tensor
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import finfo, get_default_dtype, iinfo, int64, strided
 
+from ..sparse.coordinate_tensor import handles
+
 Dims = int | Sequence[int] | None
 
 
@@ -111,7 +113,7 @@ def of_any_layout(function: Masked) -> Masked:
         found: Tensor = result.sparse_mask(kept.to_sparse(layout=input.layout))
         return found
 
-    vars(function)["_of_sparse"] = of_sparse
+    handles(function, compressed=True)(of_sparse)
     return function
 
 

@@ -28,8 +28,8 @@ from dovetail_kernel import (
 )
 
 HANDLERS: Final[dict[Any, Callable[..., Any]]] = {}
-"""What the functions that a sparse tensor may be given to do with it; modules of this package fill
-it.
+"""What the functions that a sparse tensor may be given to do with it; the modules of what has
+sparse tensors fill it.
 """
 
 COMPRESSED: Final[dict[Any, Callable[..., Any]]] = {}
@@ -97,7 +97,7 @@ class CoordinateTensor(Tensor):
         """Return what the table has for `func`, or for the function of an operator, which autograd
         calls; else refuse.
         """
-        implementation = cls._table.get(func) or getattr(func, "_of_sparse", None)
+        implementation = cls._table.get(func)
         if implementation is None:
             name = getattr(func, "_opname", "")
             known = [getattr(place, name, None) for place in (aten, Tensor)]

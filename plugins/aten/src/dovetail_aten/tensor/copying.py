@@ -77,7 +77,7 @@ def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
 
 def _slots_of_class(tensor: TensorBase) -> dict[str, Any]:
     """Return the values of the slots that the class of `tensor` adds to those of tensors."""
-    slots: Any = copyreg.__dict__["_slotnames"](type(tensor))
+    slots = copyreg._slotnames(type(tensor))  # type: ignore[attr-defined]
     own = set(slots).difference(_SLOTS) if slots else ()
     return {slot: getattr(tensor, slot) for slot in own if hasattr(tensor, slot)}
 
