@@ -434,3 +434,20 @@ def test_factors_that_svd_does_not_compute_lie_in_memory_as_those_of_pytorch(
     ours, theirs = (lib.svd(lib.ones(shape), compute_uv=False) for lib in (dovetail, torch))
     for mine, other in zip(ours, theirs, strict=True):
         assert (tuple(mine.shape), mine.stride()) == (tuple(other.shape), other.stride())
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+@pytest.mark.parametrize("name", ["mm", "addmm", "addmm with factors"])
+def test_the_gradient_of_the_second_matrix_lies_as_that_matrix(name: str, is_turned: bool) -> None:
+    def gradient(lib: Any) -> Any:
+        x, y = lib.arange(6.0).reshape(2, 3), lib.arange(12.0).reshape(3, 4)
+        second = (y.t().contiguous().t() if is_turned else y).requires_grad_()
+        if name == "mm":
+            made = lib.mm(x, second)
+        else:
+            factors = {"beta": 2, "alpha": 3} if "factors" in name else {}
+            made = lib.addmm(lib.ones(4), x, second, **factors)
+        (found,) = lib.autograd.grad(made.square().sum(), second)
+        return found.tolist(), found.stride()
+
+    assert gradient(dovetail) == gradient(torch)

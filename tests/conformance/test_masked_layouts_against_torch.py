@@ -54,6 +54,16 @@ def test_layouts_of_inputs_and_masks(
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_what_depends_on_masked_elements_alone_is_no_element() -> None:
+    def elements(lib: Any) -> Any:
+        x, _ = arguments(lib, "sparse_coo", "strided")
+        mask = lib.tensor([[True] * 4, [False] * 4, [True] * 4]).to_sparse()
+        return lib.masked.sum(x, 1, mask=mask).coalesce().indices().tolist()
+
+    assert elements(dovetail) == elements(torch) == [[0, 2]]
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("mask", LAYOUTS[1:])
 @pytest.mark.parametrize("name", ["softmax", "log_softmax", "softmin", "cumsum", "cumprod"])
 def test_normalizations_take_sparse_masks(name: str, mask: str) -> None:

@@ -229,3 +229,17 @@ def test_a_file_restores_instances_of_classes_that_are_allowed() -> None:
 def test_pickles_restore_slots() -> None:
     made = pickle.loads(pickle.dumps(slotted()))
     assert (type(made), made.log, made.tolist()) == (Slotted, [5], [0, 1, 2])
+
+
+def test_a_class_that_asks_itself_while_it_answers_hears_what_it_was_made_with() -> None:
+    class Asking(dovetail.Tensor):  # of which PyTorch asks without end
+        @classmethod
+        def __torch_dispatch__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            return [3 * step for step in args[0].stride()] if "stride" in func.__name__ else None
+
+    x = dovetail.Tensor._make_wrapper_subclass(
+        Asking, (2, 3), dispatch_sizes_strides_policy="strides"
+    )
+    assert x.stride() == (9, 3)
