@@ -144,11 +144,15 @@ def test_all_tensors_move_along_however_they_were_made() -> None:
     assert len({each.untyped_storage() for each in views}) == 1
 
 
-def test_a_view_without_elements_does_not_grow_over_others() -> None:
+def test_a_view_without_elements_grows_from_its_own_place_on() -> None:
     x = dovetail.arange(6.0)
-    with pytest.raises(RuntimeError, match="which has no elements, has no place in its storage"):
-        x[6:].resize_(2)
-    assert x.resize_(0).resize_(6).tolist() == [0, 1, 2, 3, 4, 5]
+    x[2:2].resize_(2).fill_(-1.0)
+    assert x.tolist() == [0, 1, -1, -1, 4, 5]
+    dovetail.mul(dovetail.ones(2), 7.0, out=x[4:4])
+    assert x.tolist() == [0, 1, -1, -1, 7, 7]
+    assert x[6:].resize_(2).storage_offset() == 6
+    assert x.untyped_storage().nbytes() == 32
+    assert x.resize_(0).resize_(6).tolist() == [0, 1, -1, -1, 7, 7]
 
 
 def test_a_transformed_tensor_has_no_memory_to_resize() -> None:

@@ -195,7 +195,7 @@ COMPUTE(slice)
     }
     int ndim = copy_axes(x, -1, dims, strides);
     dims[axis] = PySlice_AdjustIndices(dims[axis], &start, &end, step);
-    npy_intp offset = dims[axis] == 0 ? 0 : start * strides[axis];
+    npy_intp offset = start * strides[axis];
     if (__builtin_mul_overflow(strides[axis], step, &strides[axis])) {
         return NULL;
     }

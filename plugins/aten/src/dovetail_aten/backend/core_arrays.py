@@ -173,6 +173,10 @@ class CoreArrays(ArrayBackend):
                 return int(interface["data"][0])
         return int(self._only_written("data_ptr(self, array)"))
 
+    def storage_offset(self, array: Any) -> int:
+        """Return the distance of the first element from the start of the memory, in elements."""
+        return (self.data_ptr(array) - self.memory_bounds(array)[0]) // int(array.dtype.itemsize)
+
     def strides(self, array: Any) -> tuple[int, ...]:
         """Return the strides in elements; of an array without strides, those of C order: new ones
         without elements have zeros in NumPy.

@@ -35,6 +35,8 @@ class Capabilities(Protocol):
     plain_arrays
         Whether no array overrides functions of the namespace (``__array_function__``), so that
         kernels may bypass that check.
+    mutable_arrays
+        Whether arrays can be written, and views share their memory.
     quick
         Faster replacements for functions of the namespace, by name, for the arguments used by
         kernels.
@@ -54,6 +56,9 @@ class Capabilities(Protocol):
 
     @property
     def plain_arrays(self) -> bool: ...
+
+    @property
+    def mutable_arrays(self) -> bool: ...
 
     @property
     def quick(self) -> Mapping[str, Callable[..., Any]]: ...
@@ -132,6 +137,9 @@ class Capabilities(Protocol):
 
     def data_ptr(self, array: Array) -> int:
         """Return the address of the first element."""
+
+    def storage_offset(self, array: Array) -> int:
+        """Return the distance of the first element from the start of the memory, in elements."""
 
     def strides(self, array: Array) -> tuple[int, ...]:
         """Return the strides of `array` in elements."""

@@ -68,11 +68,10 @@ class Windows(Family):
         count = window_count(x.shape[axis], axis, size, step)
         shape, strides = list(x.shape), list(self.capabilities.strides(x))
         shape[axis] = count
-        start, _ = self.capabilities.memory_bounds(x)
-        offset = (self.capabilities.data_ptr(x) - start) // x.dtype.itemsize
         own = strides[axis]
         strides[axis] = own * step
-        return self.capabilities.as_strided(x, (*shape, size), (*strides, own), int(offset))
+        offset = self.capabilities.storage_offset(x)
+        return self.capabilities.as_strided(x, (*shape, size), (*strides, own), offset)
 
     @operator("unfold_backward")
     def unfold_backward(
@@ -183,7 +182,7 @@ class Windows(Family):
     ) -> tuple[int, int]:
         """Return where in its memory `x` begins, and where the part that `src` is written to."""
         start, stop = self.capabilities.memory_bounds(x)
-        own = int((self.capabilities.data_ptr(x) - start) // x.dtype.itemsize)
+        own = self.capabilities.storage_offset(x)
         begin = own if storage_offset is None else storage_offset
         check_view_bounds(size, stride, begin, x.dtype.itemsize, stop - start)
         check_source(src, size)

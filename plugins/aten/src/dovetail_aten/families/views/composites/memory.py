@@ -50,7 +50,7 @@ def resize(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | N
     storage = share_storage(self)
     is_filled = UNINITIALIZED.is_filled and not self.is_meta
     before = storage.nbytes() if is_filled else 0
-    _show(self, storage, sizes, strides, _offset_of(self))
+    _show(self, storage, sizes, strides, self.storage_offset())
     if is_filled:
         _fill_from(self, storage, before)
     bump_version(self)
@@ -135,7 +135,7 @@ def set_to_part_of_tensor(
             "passed in tensor to be used as storage must be contiguous. Give its "
             "untyped_storage(), and the offset from the start of that."
         )
-    offset = _offset_of(source) + storage_offset
+    offset = source.storage_offset() + storage_offset
     return _set(self, share_storage(source), size, stride, offset)
 
 
@@ -180,22 +180,6 @@ def _show(
     )
     replace_array(self, array)
     self._storage = storage
-
-
-def _offset_of(tensor: TensorBase) -> int:
-    """Return where `tensor` begins in its storage, in elements. Raises RuntimeError for a view
-    without elements: array libraries do not tell at which place it was taken.
-    """
-    array = tensor.array
-    if 0 in array.shape and not tensor.is_meta and share_storage(tensor).nbytes():
-        base = getattr(array, "base", None)
-        if base is not None and 0 not in base.shape:
-            raise RuntimeError(
-                f"a view of shape {list(array.shape)}, which has no elements, has no place in its "
-                "storage that more of them could begin at. Resize what it is a view of, or use "
-                "set_() with that tensor's storage and an offset."
-            )
-    return tensor.storage_offset()
 
 
 def _check(self: TensorBase, name: str) -> None:

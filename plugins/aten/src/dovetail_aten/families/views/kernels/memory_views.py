@@ -34,7 +34,7 @@ class MemoryViews(Family):
         """Return a view of the memory that `x` lies in, with these sizes, strides and offset."""
         start, stop = self.capabilities.memory_bounds(x)
         if storage_offset is None:
-            storage_offset = self._offset(x)
+            storage_offset = self.capabilities.storage_offset(x)
         check_view_bounds(size, stride, storage_offset, x.dtype.itemsize, stop - start)
         return self.capabilities.as_strided(x, tuple(size), tuple(stride), storage_offset)
 
@@ -66,12 +66,7 @@ class MemoryViews(Family):
 
     def _geometry(self, x: Array) -> tuple[Any, Any, Callable[[], int]]:
         """Return shape and strides of `x`, and what finds its offset, all in elements."""
-        return x.shape, self.capabilities.strides(x), lambda: self._offset(x)
-
-    def _offset(self, x: Array) -> int:
-        """Return the distance of `x` from the start of its memory, in elements."""
-        start, _ = self.capabilities.memory_bounds(x)
-        return int((self.capabilities.data_ptr(x) - start) // x.dtype.itemsize)
+        return x.shape, self.capabilities.strides(x), lambda: self.capabilities.storage_offset(x)
 
     @helper("contiguous")
     def contiguous(self, x: Array) -> Any:

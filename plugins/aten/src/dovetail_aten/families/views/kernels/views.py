@@ -112,7 +112,7 @@ class Views(Family):
     def select(self, x: Array, dim: int, index: int) -> Any:
         """Return a view of the slice `index` along `dim`, without this dimension."""
         axis = check_select(x.shape, dim, index)
-        return x[(_ALL,) * axis + (index, ...)] if axis else x[index, ...]
+        return self._at(x, axis, index % x.shape[axis])
 
     @operator("slice.Tensor")
     def slice_(
@@ -124,20 +124,20 @@ class Views(Family):
         step: int = 1,
     ) -> Any:
         """Return a view of ``[start:end:step]`` along `dim`."""
-        axis = check_slice(x.ndim, dim, step)
-        part = slice(start, end, step)
-        made = x[(_ALL,) * axis + (part,)] if axis else x[part]
-        if step == 1 or made.size:
-            return made
-        rule = partial(_stepped, axis, step)  # libraries keep the stride where nothing is left
-        return self.capabilities.with_strides(made, rule, x)
+        return self._part(x, check_slice(x.ndim, dim, step), slice(start, end, step))
 
     @operator("diagonal")
     def diagonal(self, x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
         """Return a view of a diagonal, which becomes the last dimension."""
         first, second = check_diagonal(x.ndim, dim1, dim2)
         offset = clamp_diagonal(offset, x.shape[first], x.shape[second])
-        return self.capabilities.diagonal(x, offset, first, second)
+        view = self.capabilities.diagonal(x, offset, first, second)
+        if view.size:
+            return view
+        strides = list(self.capabilities.strides(x))
+        last = strides[first] + strides[second]
+        kept = [step for dim, step in enumerate(strides) if dim not in (first, second)]
+        return self._empty(x, view, [*kept, last], 0)
 
     def _embedding_of(self, sizes: Sequence[int], key: tuple[slice, ...], grad: Array) -> Any:
         """Return zeros of `sizes` with `grad` at ``[key]``."""
@@ -206,25 +206,50 @@ class Views(Family):
         """Return views of all slices along `dim`."""
         if not x.ndim:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-        before = (_ALL,) * wrap_dim(dim, x.ndim)
-        check_room(x.shape[len(before)], _BYTES_OF_VIEW)
-        return [x[(*before, index, ...)] for index in range(x.shape[len(before)])]
+        axis = wrap_dim(dim, x.ndim)
+        check_room(x.shape[axis], _BYTES_OF_VIEW)
+        return [self._at(x, axis, index) for index in range(x.shape[axis])]
 
     @operator("split.Tensor", "unsafe_split.Tensor")
     def split(self, x: Array, split_size: int, dim: int = 0) -> list[Any]:
         """Return views of pieces of `split_size` along `dim`; the last may be shorter."""
         axis, starts = check_split(x.shape, split_size, dim)
-        if not axis:
-            return [x[start : start + split_size] for start in starts]
-        before = (_ALL,) * axis
-        return [x[(*before, slice(start, start + split_size))] for start in starts]
+        return [self._part(x, axis, slice(start, start + split_size)) for start in starts]
 
     @operator("split_with_sizes", "unsafe_split_with_sizes")
     def split_with_sizes(self, x: Array, split_sizes: Sequence[int], dim: int = 0) -> list[Any]:
         """Return views of pieces of these sizes along `dim`."""
         axis, pieces = check_split_sizes(x.shape, split_sizes, dim)
-        before = (_ALL,) * axis
-        return [x[(*before, piece)] for piece in pieces]
+        return [self._part(x, axis, piece) for piece in pieces]
+
+    def _at(self, x: Array, axis: int, index: int) -> Any:
+        """Return the view at an index of an axis, which it is without."""
+        view = x[(_ALL,) * axis + (index, ...)] if axis else x[index, ...]
+        if view.size:
+            return view
+        strides = list(self.capabilities.strides(x))
+        step = strides.pop(axis)
+        return self._empty(x, view, strides, index * step)
+
+    def _part(self, x: Array, axis: int, part: slice[Any, Any, Any]) -> Any:
+        """Return the view of a part of an axis."""
+        view = x[(_ALL,) * axis + (part,)] if axis else x[part]
+        if view.size:
+            return view
+        start, _, step = part.indices(x.shape[axis])
+        strides = list(self.capabilities.strides(x))
+        skipped = start * strides[axis]
+        strides[axis] *= step
+        return self._empty(x, view, strides, skipped)
+
+    def _empty(self, x: Array, view: Array, strides: Sequence[int], skipped: int) -> Any:
+        """Return a view without elements that begins `skipped` elements behind the first one of
+        `x`, where more of them may be written: libraries do not keep this place.
+        """
+        if not self.capabilities.mutable_arrays:
+            return view
+        first = self.capabilities.storage_offset(x) + skipped
+        return self.capabilities.as_strided(x, view.shape, strides, first)
 
 
 @lru_cache(1024)
@@ -244,13 +269,6 @@ def _without_some(shape: tuple[int, ...], dim: int | tuple[int, ...]) -> tuple[A
 def _with_new(dim: int, ndim: int) -> tuple[Any, ...]:
     """Return the index that adds a dimension at `dim` to `ndim` others."""
     return (*[_ALL] * wrap_dim(dim, ndim + 1), None, ...)
-
-
-def _stepped(
-    axis: int, step: int, _shape: Sequence[int], strides: Sequence[int], _wanted: object
-) -> tuple[int, ...]:
-    """Return the strides of a slice."""
-    return tuple([own * step if dim == axis else own for dim, own in enumerate(strides)])
 
 
 def _no_gradient_error(grad: Array, shape: Sequence[int]) -> RuntimeError:
