@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from same_programs import Programs, assert_same, plain, tried
+
+import dovetail
 
 programs = Programs()
 
@@ -154,6 +157,56 @@ def _(lib: Any) -> Any:
         x = lib.ones(1, 2).squeeze_()
     y = lib.ones(2)
     return tuple(x.shape), tuple(lib.ops.aten.unsqueeze_(y, 0).shape), tuple(y.shape)
+
+
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "t_": lambda x: x.t_(),
+    "transpose_": lambda x: x.transpose_(0, 1),
+    "swapaxes_": lambda x: x.swapaxes_(0, 1),
+    "swapdims_": lambda x: x.swapdims_(0, 1),
+    "squeeze_": lambda x: x.squeeze_(),
+    "squeeze_.dim": lambda x: x.squeeze_(1),
+    "squeeze_.dims": lambda x: x.squeeze_((0, 1)),
+    "unsqueeze_": lambda x: x.unsqueeze_(0),
+    "as_strided_": lambda x: x.as_strided_((2,), (1,)),
+}
+
+
+def _seen_in_modes(lib: Any, change: Callable[[Any], Any]) -> list[Any]:
+    """Return what two modes, one in the other, see of a change, and what it leaves behind."""
+    found: list[Any] = []
+
+    class Noting(lib.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            result = func(*args, **(kwargs or {}))
+            found.append((str(func), result is args[0]))
+            return result
+
+    for make in (lambda: lib.ones(2, 3), lambda: lib.ones(2, 3, requires_grad=True) * 2):
+        for guard in (lib.enable_grad, lib.no_grad):
+            x = make()
+            with guard(), Noting(), Noting():
+                found.append(tried(lambda x=x: change(x) is x, words=2))
+            found += [tuple(x.shape), x.stride(), x._version, x.requires_grad, x.is_leaf]
+            if x.requires_grad and guard is lib.enable_grad:
+                found.append(lib.autograd.grad(x.sum(), x)[0].tolist())
+    return found
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_modes_see_the_operator_that_changes_the_shape(name: str) -> None:
+    assert_same(lambda lib: _seen_in_modes(lib, CHANGES[name]))
+
+
+def test_every_view_in_place_is_tried_in_modes() -> None:
+    overloads = [
+        getattr(getattr(dovetail.ops.aten, name), overload)
+        for name in {each.split(".")[0] for each in dir(dovetail.ops.aten)}
+        if name.endswith("_") and not name.startswith("_")
+        for overload in getattr(dovetail.ops.aten, name).overloads()
+    ]
+    tagged = {each for each in overloads if dovetail.Tag.inplace_view in each.tags}
+    assert {str(each)[5:].removesuffix(".default") for each in tagged} == {*CHANGES}
 
 
 @pytest.mark.parametrize("name", programs)
