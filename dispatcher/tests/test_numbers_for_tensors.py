@@ -56,10 +56,10 @@ def seen(
     [
         ("float32", 2, float32),
         ("float16", 2.5, float16),
-        ("float32", True, float32),
+        ("float32", True, bool_),
         ("int8", 2, int8),
         ("int8", 2.5, float32),
-        ("int8", True, int8),
+        ("int8", True, bool_),
         ("bool", 3, int64),
         ("bool", True, bool_),
         ("float32", 1j, complex64),

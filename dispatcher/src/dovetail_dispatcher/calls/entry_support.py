@@ -263,7 +263,7 @@ def _replace_numbers(op: Operator, values: list[object]) -> None:
     """Put back the number where the route takes one, and a 0-d tensor where it does not.
 
     A number counts as a tensor of the other operands' dtype if that holds its category, else of the
-    category's default.
+    category's default; a bool stays one.
     """
     tensors = [v for v in values if isinstance(v, TensorBase) and not isinstance(v, NumberArgument)]
     for position, value in enumerate(values):

@@ -60,10 +60,10 @@ def tensor_of_number(number: complex, tensors: Sequence[TensorBase]) -> TensorBa
     """Return a 0-d tensor of the value `number`, for a call with `tensors`.
 
     Its dtype is that of the first tensor of the same or a higher category, else the default dtype
-    of its category.
+    of its category. A bool stays one: some operators refuse it.
     """
     category = category_of_number(SCALAR_BITS[type(number)])
-    same = [t.dtype for t in tensors if t.dtype.category >= category]
+    same = [t.dtype for t in tensors if t.dtype.category >= category > 0]
     wanted = same[0] if same else scalar_dtype(category)
     return number_tensor(number, tensors[0]._device_backend if tensors else _host(), wanted)
 
