@@ -134,6 +134,11 @@ class CoordinateTensor(Tensor):
         """
         return self._elements.detach()
 
+    def _with_values(self, values: Tensor) -> CoordinateTensor:
+        """Return the tensor that has other values, of the same shape, at the same indices."""
+        size = tuple(self.shape)
+        return make(self._coordinates, values, size, unique=self._unique, layout=self._form)
+
     def _coalesced_(self, coalesced: bool) -> CoordinateTensor:
         """Note whether the indices are sorted and none occurs twice. Raises RuntimeError if they
         are not, where `coalesced` says so.

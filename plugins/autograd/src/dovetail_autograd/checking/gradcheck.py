@@ -63,8 +63,7 @@ def gradcheck(
     fast_mode
         Compare one random projection of the Jacobian instead of all of it.
     masked
-        Accepted and ignored: PyTorch ignores the unspecified elements of sparse inputs, and all
-        inputs here are dense.
+        Must be True for sparse inputs, whose gradients are those of the elements that they store.
 
     Returns
     -------
@@ -82,7 +81,7 @@ def gradcheck(
     AssertionError
         If no mode is checked, or if batches are checked without their mode.
     """
-    arguments = as_tuple(inputs)
+    func, arguments = _by_values(func, as_tuple(inputs))
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError(
             "Expected at least one of check_forward_ad or check_backward_ad to be True"
@@ -97,6 +96,11 @@ def gradcheck(
         )
     differentiable = _check_inputs(arguments)
     try:
+        if isinstance(func, _OfValues) and not masked:
+            raise GradcheckError(
+                "Jacobian mismatch: the gradient by a sparse input is that of the elements that it "
+                "stores, not of those that are zero. Pass masked=True to compare only these."
+            )
         returned = as_tuple(func(*arguments))
         differentiable_outputs(returned)
         outputs = {index: each for index, each in enumerate(returned) if each.requires_grad}
@@ -173,7 +177,7 @@ def gradgradcheck(
     ):
         if wanted and not check_rev_over_rev:
             raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
-    arguments = as_tuple(inputs)
+    func, arguments = _by_values(func, as_tuple(inputs))
     differentiable = _check_inputs(arguments)
     if grad_outputs is None:
         outputs = differentiable_outputs(func(*arguments))
@@ -211,6 +215,47 @@ def gradgradcheck(
         fast_mode=fast_mode,
         masked=masked,
     )
+
+
+class _OfValues:
+    """A function of the values of sparse tensors.
+
+    Parameters
+    ----------
+    func
+        The function of the sparse tensors.
+    sparse
+        The tensors by their positions among the arguments.
+    """
+
+    def __init__(self, func: Callable[..., Any], sparse: dict[int, Any]) -> None:
+        self._func = func
+        self._sparse = sparse
+
+    def __call__(self, *args: Any) -> Any:
+        given = list(args)
+        for index, tensor in self._sparse.items():
+            given[index] = tensor._with_values(given[index])
+        return self._func(*given)
+
+
+def _by_values(
+    func: Callable[..., Any], arguments: tuple[Any, ...]
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return a function and its arguments with values in the place of sparse tensors that require
+    grad: what they store is all that has a gradient.
+    """
+    sparse = {
+        index: each
+        for index, each in enumerate(arguments)
+        if hasattr(each, "_with_values") and each.requires_grad
+    }
+    if not sparse:
+        return func, arguments
+    given = list(arguments)
+    for index, tensor in sparse.items():
+        given[index] = tensor._values().clone().requires_grad_()
+    return _OfValues(func, sparse), tuple(given)
 
 
 def _check_inputs(arguments: tuple[object, ...]) -> list[int]:

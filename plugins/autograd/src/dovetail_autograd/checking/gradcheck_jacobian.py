@@ -39,13 +39,18 @@ class GradcheckError(RuntimeError):
 
 def differentiable_outputs(returned: object) -> tuple[TensorBase, ...]:
     """Return those of the outputs of a function that require grad. Raises ValueError if an output
-    is not a tensor.
+    is not a tensor, or sparse.
     """
     values = as_tuple(returned)
     for value in values:
         if not isinstance(value, TensorBase):
             raise ValueError(
                 f"Expected the function to return Tensors, but got {type(value).__name__}."
+            )
+        if hasattr(value, "_with_values"):
+            raise ValueError(
+                "Sparse output is not supported at gradcheck yet. Please call to_dense() on the "
+                "output of the function."
             )
     return tuple([value for value in values if value.requires_grad])
 
