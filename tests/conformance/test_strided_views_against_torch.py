@@ -104,3 +104,36 @@ def test_a_view_by_strides_is_refused_exactly_where_it_leaves_its_memory(
     if ours is RuntimeError and (is_beyond_addresses(view) or is_batch_of_nothing):
         return  # the second: PyTorch's vmap does not look at a batch of no samples
     assert ours == theirs, f"{use}, of {source}, {view}: {ours} instead of {theirs}"
+
+
+NOTHING = ((0,), (0, 4), (4, 0), (0, 0), (2, 0), (1, 0), (2, 0, 4), (0, 8, 8), (0, 2, 16))
+KINDS = ("uint8", "bool", "int16", "bfloat16", "float32", "int64", "complex64", "complex128")
+
+
+def _strides_of_nothing(lib: Any, shape: tuple[int, ...], kind: str, device: str) -> list[Any]:
+    plain = lib.empty(shape, dtype=getattr(lib, kind), device=device)
+    views = [plain, plain[:0]]
+    found: list[Any] = []
+    for view in views:
+        for other in KINDS:
+            try:
+                made = view.view(getattr(lib, other))
+            except RuntimeError:
+                found.append("refused")
+            else:
+                found.append((tuple(made.shape), made.stride(), made.storage_offset()))
+        if kind.startswith("complex"):
+            pairs = lib.view_as_real(view)
+            found += [(tuple(each.shape), each.stride()) for each in (pairs, view.real, view.imag)]
+            found.append(lib.view_as_complex(pairs).stride())
+    return found
+
+
+@pytest.mark.parametrize("device", ("cpu", "meta"))
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", NOTHING)
+def test_views_of_no_elements_as_another_dtype_have_pytorchs_strides(
+    shape: tuple[int, ...], kind: str, device: str
+) -> None:
+    found, expected = [_strides_of_nothing(lib, shape, kind, device) for lib in (dovetail, torch)]
+    assert found == expected

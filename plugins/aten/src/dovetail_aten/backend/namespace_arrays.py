@@ -266,7 +266,12 @@ class NamespaceArrays(CoreArrays):
         ValueError
             If the last dimension is not contiguous or not divisible.
         """
-        return array.view(native_dtype)
+        made = array.view(native_dtype)
+        own, itemsize = array.dtype.itemsize, native_dtype.itemsize
+        if made.size or not made.ndim or own == itemsize or not hasattr(array, "strides"):
+            return made
+        steps = [step * own for step in self.strides(array)[:-1]]  # NumPy's are those of a copy
+        return self.as_view(made, native_dtype, made.shape, (*steps, itemsize), 0)
 
     # -- indexing ----------------------------------------------------------------------------------
 
