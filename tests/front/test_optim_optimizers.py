@@ -479,3 +479,14 @@ def test_hooks_for_every_optimizer_run_outside_the_own_ones():
     ):
         optimizer.step()
     assert calls == ["before", "own before", "own after", "after"]
+
+
+@pytest.mark.cpu_only(reason="memory of the cpu is shared")
+def test_sums_of_adagrad_can_be_shared_before_and_after_steps():
+    p = parameter(1.0, 2.0, gradient=[1.0, 2.0])
+    optimizer = optim.Adagrad([p], lr=0.1)
+    for steps in (1, 2):
+        optimizer.share_memory()
+        optimizer.step()
+        assert optimizer.state[p]["sum"].is_shared()
+        assert optimizer.state[p]["sum"].tolist() == [steps, 4.0 * steps]

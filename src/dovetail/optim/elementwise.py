@@ -1,7 +1,6 @@
 """Optimizers that apply one rule to every element of a parameter.
 
-The rule is written once, for a parameter and its state. It also runs on several concatenated
-parameters (`vectors`), and it is recorded if steps are differentiable.
+The rule is written once, for a parameter and its state. It is recorded if steps are differentiable.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from dovetail_aten import Tensor
 from .fused_steps import take_fused
 from .optimizer import Optimizer, ParamGroup
 from .options import check_implementation, count, number
-from .vectors import FEWEST, Pair, Vectors, may_join
 
 
 class ElementwiseOptimizer(Optimizer):
@@ -26,8 +24,6 @@ class ElementwiseOptimizer(Optimizer):
     _numbers: tuple[str, ...] = ("step",)
     _splits_complex: ClassVar[bool] = True
     """Whether the rule takes real and imaginary parts for independent parameters."""
-    _fewest: ClassVar[int] = FEWEST
-    """Parameters from which on it is faster to lay them end to end."""
     _fused_rule: ClassVar[str] = ""
     """The name of the rule for backends that have a kernel for it."""
     _means: ClassVar[tuple[str, ...]] = ()
@@ -41,25 +37,14 @@ class ElementwiseOptimizer(Optimizer):
         "capturable": False,
     }
 
-    def _prepare(self) -> None:
-        super()._prepare()
-        self._vectors = Vectors()
-
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         return self._step_groups(closure, self._step_group)
 
     def _step_group(self, group: ParamGroup) -> None:
         if group["foreach"] or group.get("capturable") or group.get("fused"):
             check_implementation(group, self._captured)
-        pairs: list[Pair] = []
-        for parameter in group["params"]:
-            gradient = parameter.grad
-            if gradient is not None:
-                pairs.append((parameter, gradient))
-        pairs = take_fused(self, group, pairs)
-        if may_join(group, pairs, self._fewest):
-            pairs = self._vectors.step(self, group, pairs)
-        for parameter, gradient in pairs:
+        pairs = [(each, each.grad) for each in group["params"] if each.grad is not None]
+        for parameter, gradient in take_fused(self, group, pairs):
             self._take_step(parameter, gradient, self._begun(parameter, group), group)
 
     def _take_step(
@@ -91,9 +76,7 @@ class ElementwiseOptimizer(Optimizer):
     def _apply(
         self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: ParamGroup
     ) -> None:
-        """Apply the rule to a parameter, or to several laid end to end, with values of the
-        state.
-        """
+        """Apply the rule to a parameter, with values of the state."""
         if self._splits_complex and gradient.is_complex():
             values.update(
                 {

@@ -48,8 +48,8 @@ class Optimizer(OptimizerHooks):
     Notes
     -----
     Options that most optimizers have: ``maximize`` maximizes the objective instead of minimizing
-    it; ``foreach=False`` updates small parameters one by one instead of together; ``capturable``,
-    only for parameters on a GPU, and ``fused`` do not change the result.
+    it; ``foreach=False`` computes steps operator by operator; ``capturable``, only for parameters
+    on a GPU, and ``fused`` do not change the result.
 
     With ``differentiable=True``, `step` is recorded: the new parameters, which cannot be leaves
     then, are functions of the old parameters, the gradients, a tensor learning rate, and earlier

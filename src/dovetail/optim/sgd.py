@@ -44,7 +44,6 @@ class SGD(ElementwiseOptimizer):
 
     _numbers = ()
     _splits_complex = False
-    _fewest = 16
     _fused_rule = "sgd"
     _takes_sparse = True
     _later_options: ClassVar[dict[str, Any]] = {

@@ -5,12 +5,11 @@ from .backend import matmul_precision
 from .backend.generator import default_generator
 from .calling import return_types
 from .calling.signatures import shown_plainly
-from .tensor.copying import copy_each, storable
+from .tensor.copying import storable
 from .tensor.functions.writes import check_write
 
 __all__ = [
     "check_write",
-    "copy_each",
     "default_generator",
     "functions",
     "matmul_precision",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pickle import UnpicklingError
 from typing import Any, Final, TypeVar, cast
@@ -16,7 +16,6 @@ from dovetail_kernel import (
     Device,
     Storage,
     TensorBase,
-    bump_version,
     contiguous_format,
     dtype,
     restoring,
@@ -38,18 +37,6 @@ from .storage_classes.untyped_storage import UntypedStorage
 _SLOTS: Final = frozenset(TensorBase.__slots__)
 _DTYPES: type = dtype  # where an argument has that name
 _Tensor = TypeVar("_Tensor", bound=TensorBase)
-
-
-def copy_each(targets: Sequence[TensorBase], sources: Sequence[TensorBase]) -> None:
-    """Copy plain tensors of one backend into others of the same shapes, below the dispatcher.
-
-    For optimizers, which move many small tensors where nothing is recorded or intercepted.
-    """
-    if targets:
-        write = targets[0]._backend.arrays.copy_into
-        for target, source in zip(targets, sources, strict=True):
-            write(target.array, source.array)
-            bump_version(target)
 
 
 def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
