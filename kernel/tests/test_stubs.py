@@ -68,3 +68,20 @@ def test_a_stub_has_names_of_the_packages_around(package: Any) -> None:
 def test_a_name_that_is_not_in_the_stub_is_missing(package: Any) -> None:
     with pytest.raises(AttributeError, match=r"'dovetail_yard'.*'hammer'"):
         _ = package.hammer
+
+
+@pytest.mark.parametrize(
+    "listed, names", [("", ["Square", "area"]), ("__all__ = ['SIDES']\n", ["SIDES"])]
+)
+def test_a_star_takes_what_a_module_lists_or_else_defines(
+    package: Any, tmp_path: Path, listed: str, names: list[str]
+) -> None:
+    inside = tmp_path / "dovetail_yard" / "figures"
+    inside.mkdir()
+    (inside / "__init__.py").write_text(INIT.format(False))
+    (inside / "__init__.pyi").write_text("from .squares import *\n")
+    (inside / "squares.py").write_text(
+        f"from os.path import join\nfrom ..shapes import Circle\n{listed}SIDES = 4\n"
+        "class Square(Circle): ...\nclass _Corner: ...\ndef area(side): return side**2\n"
+    )
+    assert importlib.import_module("dovetail_yard.figures").__all__ == names

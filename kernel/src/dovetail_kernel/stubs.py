@@ -2,9 +2,9 @@
 type checkers and for Python, which imports their modules when they are first asked for.
 
 A stub is read as type checkers read it: ``from .adam import Adam as Adam`` makes ``Adam`` public,
-``from .hooks import Hook`` a name that is found and not public, and a name with an annotation or a
-definition is one that ``__init__.py`` has itself. A name that begins with an underscore is in no
-``__all__``.
+``from .hooks import Hook`` a name that is found and not public, ``from .losses import *`` what that
+module lists in ``__all__``, or else defines, and a name with an annotation or a definition is one
+that ``__init__.py`` has itself. A name that begins with an underscore is in no ``__all__``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from os.path import splitext
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from .public_places import loaded_names, publish, publish_loaded
+from .public_places import defining_module, loaded_names, publish, publish_loaded
 
 __all__ = ["CompleteModule", "Stub", "attach_stub", "read_stub"]
 
@@ -63,7 +63,7 @@ def read_stub(module: str) -> Stub:
         for each in (several or single).split(","):
             name, _, renamed = each.strip().partition(" as ")
             if name == "*":
-                names = import_module(source).__all__
+                names = _names_of_star(import_module(source))
                 public += names
                 elsewhere.update(dict.fromkeys(names, source))
             elif name:
@@ -77,6 +77,22 @@ def read_stub(module: str) -> Stub:
     names = [name for name in dict.fromkeys(public) if not name.startswith("_")]
     private = [name for name in public if name.startswith("_")]
     return Stub(names, frozenset(submodules), private, elsewhere)
+
+
+def _names_of_star(module: ModuleType) -> list[str]:
+    """Return what a star imports: what ``__all__`` lists, else the functions and classes that the
+    module defines, for Python as for type checkers.
+    """
+    listed: list[str] | None = getattr(module, "__all__", None)
+    if listed is not None:
+        return listed
+    return [
+        name
+        for name, value in vars(module).items()
+        if name[0] != "_"
+        and isinstance(value, (FunctionType, type))
+        and defining_module(value) == module.__name__
+    ]
 
 
 def attach_stub(

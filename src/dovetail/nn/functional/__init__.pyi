@@ -48,6 +48,7 @@ from .. import grad
 from ..functional_arguments import _get_softmax_dim
 from ..modules.utils import _list_with_default, _pair, _single, _triple
 from .activations import *
+from .activations import logsigmoid as logsigmoid
 from .attention import *
 from .attention_inputs import _canonical_mask, _in_projection, _in_projection_packed, _none_or_dtype
 from .attention_shapes import _mha_shape_check

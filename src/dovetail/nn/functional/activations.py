@@ -10,30 +10,6 @@ from dovetail_kernel import contiguous_format, dtype, finfo, warn_user
 from ... import _nn
 from ..functional_arguments import softmax_dim
 
-__all__ = [
-    "celu",
-    "elu",
-    "glu",
-    "gumbel_softmax",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "leaky_relu",
-    "log_softmax",
-    "logsigmoid",
-    "mish",
-    "relu",
-    "relu6",
-    "rrelu",
-    "selu",
-    "silu",
-    "softmax",
-    "softmin",
-    "softsign",
-    "tanhshrink",
-    "threshold",
-]
-
 logsigmoid = _nn.log_sigmoid
 
 

@@ -21,8 +21,6 @@ from .attention_shapes import (
 )
 from .dropouts import dropout
 
-__all__ = ["multi_head_attention_forward"]
-
 
 @overridable
 def multi_head_attention_forward(

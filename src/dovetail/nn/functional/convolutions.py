@@ -10,8 +10,6 @@ from dovetail_dispatcher import overridable
 from ... import _nn
 from ..functional_arguments import repeated
 
-__all__ = ["fold", "unfold"]
-
 
 @overridable
 def unfold(

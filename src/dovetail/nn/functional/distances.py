@@ -6,8 +6,6 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
 
-__all__ = ["normalize"]
-
 
 @overridable
 def normalize(

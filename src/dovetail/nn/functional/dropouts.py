@@ -7,15 +7,6 @@ from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
 from dovetail_kernel import warn_user
 
-__all__ = [
-    "alpha_dropout",
-    "dropout",
-    "dropout1d",
-    "dropout2d",
-    "dropout3d",
-    "feature_alpha_dropout",
-]
-
 
 def _check_probability(p: float) -> None:
     if not 0.0 <= p <= 1.0:

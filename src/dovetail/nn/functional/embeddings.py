@@ -8,8 +8,6 @@ from dovetail_aten.front_end import functions
 from dovetail_autograd import no_grad
 from dovetail_dispatcher import overridable
 
-__all__ = ["embedding", "embedding_bag"]
-
 
 @overridable
 def embedding(

@@ -14,16 +14,6 @@ from ... import _nn
 from ...functions.tensor_functions import broadcast_shapes
 from ..functional_arguments import REDUCTIONS, reduction_code
 
-__all__ = [
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "cross_entropy",
-    "ctc_loss",
-    "kl_div",
-    "linear_cross_entropy",
-    "nll_loss",
-]
-
 
 @overridable
 def cross_entropy(

@@ -11,18 +11,6 @@ from dovetail_dispatcher import overridable
 from ... import _nn
 from ..functional_arguments import reduced, reduction_code
 
-__all__ = [
-    "cosine_embedding_loss",
-    "hinge_embedding_loss",
-    "margin_ranking_loss",
-    "multi_margin_loss",
-    "multilabel_margin_loss",
-    "multilabel_soft_margin_loss",
-    "soft_margin_loss",
-    "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
-]
-
 
 @overridable
 def hinge_embedding_loss(

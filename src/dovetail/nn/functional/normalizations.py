@@ -11,15 +11,6 @@ from dovetail_dispatcher import overridable
 
 from ... import _nn
 
-__all__ = [
-    "batch_norm",
-    "group_norm",
-    "instance_norm",
-    "layer_norm",
-    "local_response_norm",
-    "rms_norm",
-]
-
 
 @overridable
 def layer_norm(

@@ -11,15 +11,6 @@ from dovetail_dispatcher import overridable
 from ... import _nn
 from ..functional_arguments import REDUCTIONS, reduced, reduction_code, warn_if_broadcast
 
-__all__ = [
-    "gaussian_nll_loss",
-    "huber_loss",
-    "l1_loss",
-    "mse_loss",
-    "poisson_nll_loss",
-    "smooth_l1_loss",
-]
-
 
 @overridable
 def mse_loss(

@@ -12,15 +12,6 @@ from dovetail_kernel import warn_user
 
 from ... import _nn
 
-__all__ = [
-    "affine_grid",
-    "grid_sample",
-    "interpolate",
-    "upsample",
-    "upsample_bilinear",
-    "upsample_nearest",
-]
-
 _MODES: Final = "nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact"
 _LINEAR: Final = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4}
 """Modes that take `align_corners`, and how many dimensions their images have."""

@@ -12,19 +12,6 @@ from dovetail_dispatcher import overridable
 from ... import _nn
 from ..functional_arguments import repeated
 
-__all__ = [
-    "fractional_max_pool2d",
-    "fractional_max_pool2d_with_indices",
-    "fractional_max_pool3d",
-    "fractional_max_pool3d_with_indices",
-    "lp_pool1d",
-    "lp_pool2d",
-    "lp_pool3d",
-    "max_unpool1d",
-    "max_unpool2d",
-    "max_unpool3d",
-]
-
 Sizes = int | Sequence[int]
 Ratios = float | Sequence[float]
 

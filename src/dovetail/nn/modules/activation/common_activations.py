@@ -13,23 +13,8 @@ from ... import init
 from ...parameter import Parameter
 from ..module import Module
 
-__all__ = [
-    "ELU",
-    "GELU",
-    "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "PReLU",
-    "ReLU",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softplus",
-    "Tanh",
-]
 
-
-class InPlace(Module):
+class _InPlace(Module):
     """A function of the input alone, which may be written into it: ``inplace``."""
 
     _function: ClassVar[Callable[..., Tensor]]
@@ -45,7 +30,7 @@ class InPlace(Module):
         return "inplace=True" if self.inplace else ""
 
 
-class OfAlpha(Module):
+class _OfAlpha(Module):
     """A function with a factor ``alpha``, in place if ``inplace``."""
 
     _function: ClassVar[Callable[..., Tensor]]
@@ -59,10 +44,10 @@ class OfAlpha(Module):
         return type(self)._function(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"alpha={self.alpha}{inplace_text(self.inplace)}"
+        return f"alpha={self.alpha}{_inplace_text(self.inplace)}"
 
 
-class AlongDim(Module):
+class _AlongDim(Module):
     """A function along a dimension."""
 
     _function: ClassVar[Callable[..., Tensor]]
@@ -78,12 +63,12 @@ class AlongDim(Module):
         return f"dim={self.dim}"
 
 
-def inplace_text(inplace: bool) -> str:
+def _inplace_text(inplace: bool) -> str:
     """Return the end of an `extra_repr`."""
     return ", inplace=True" if inplace else ""
 
 
-class ReLU(InPlace):
+class ReLU(_InPlace):
     """``maximum(input, 0)``, in place if ``inplace``."""
 
     _function = staticmethod(F.relu)
@@ -159,7 +144,7 @@ class GELU(Module):
         return f"approximate={self.approximate!r}"
 
 
-class SiLU(InPlace):
+class SiLU(_InPlace):
     """``input * sigmoid(input)``, in place if ``inplace``."""
 
     _function = staticmethod(F.silu)
@@ -179,10 +164,10 @@ class LeakyReLU(Module):
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"negative_slope={self.negative_slope}{inplace_text(self.inplace)}"
+        return f"negative_slope={self.negative_slope}{_inplace_text(self.inplace)}"
 
 
-class ELU(OfAlpha):
+class ELU(_OfAlpha):
     """``input`` where positive, else ``alpha * (exp(input) - 1)``; ``inplace``: written into the
     input.
     """
@@ -207,13 +192,13 @@ class Softplus(Module):
         return f"beta={self.beta}, threshold={self.threshold}"
 
 
-class Softmax(AlongDim):
+class Softmax(_AlongDim):
     """``exp(input)`` normalised to sum 1 over ``dim``; omitting ``dim`` is deprecated."""
 
     _function = staticmethod(F.softmax)
 
 
-class LogSoftmax(AlongDim):
+class LogSoftmax(_AlongDim):
     """The logarithm of `Softmax`, computed stably."""
 
     _function = staticmethod(F.log_softmax)

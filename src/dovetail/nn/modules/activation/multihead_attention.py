@@ -15,8 +15,6 @@ from ...parameter import Parameter
 from ..linear import NonDynamicallyQuantizableLinear
 from ..module import Module
 
-__all__ = ["MultiheadAttention"]
-
 
 class MultiheadAttention(Module):
     """Multi-head attention: each head computes ``softmax(q @ k.T / sqrt(E / num_heads) + mask) @

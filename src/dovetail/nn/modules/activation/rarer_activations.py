@@ -7,41 +7,22 @@ from dovetail_kernel import warn_user
 
 from ... import functional as F
 from ..module import Module
-from .common_activations import AlongDim, InPlace, OfAlpha, inplace_text
-
-__all__ = [
-    "CELU",
-    "GLU",
-    "SELU",
-    "Hardshrink",
-    "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "Mish",
-    "RReLU",
-    "ReLU6",
-    "Softmax2d",
-    "Softmin",
-    "Softshrink",
-    "Softsign",
-    "Tanhshrink",
-    "Threshold",
-]
+from .common_activations import _AlongDim, _InPlace, _inplace_text, _OfAlpha
 
 
-class SELU(InPlace):
+class SELU(_InPlace):
     """The function `functional.selu`, in place if ``inplace``."""
 
     _function = staticmethod(F.selu)
 
 
-class Mish(InPlace):
+class Mish(_InPlace):
     """The function `functional.mish`, in place if ``inplace``."""
 
     _function = staticmethod(F.mish)
 
 
-class Hardswish(InPlace):
+class Hardswish(_InPlace):
     """The function `functional.hardswish`, in place if ``inplace``."""
 
     _function = staticmethod(F.hardswish)
@@ -50,7 +31,7 @@ class Hardswish(InPlace):
         return ""
 
 
-class Hardsigmoid(InPlace):
+class Hardsigmoid(_InPlace):
     """The function `functional.hardsigmoid`, in place if ``inplace``."""
 
     _function = staticmethod(F.hardsigmoid)
@@ -95,7 +76,7 @@ class Hardtanh(Module):
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"min_val={self.min_val}, max_val={self.max_val}" + inplace_text(self.inplace)
+        return f"min_val={self.min_val}, max_val={self.max_val}" + _inplace_text(self.inplace)
 
 
 def _warn_of_name(old: str, new: str) -> None:
@@ -112,7 +93,7 @@ class ReLU6(Hardtanh):
         return "inplace=True" if self.inplace else ""
 
 
-class CELU(OfAlpha):
+class CELU(_OfAlpha):
     """The function `functional.celu`, in place if ``inplace``."""
 
     _function = staticmethod(F.celu)
@@ -133,7 +114,7 @@ class Threshold(Module):
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"threshold={self.threshold}, value={self.value}" + inplace_text(self.inplace)
+        return f"threshold={self.threshold}, value={self.value}" + _inplace_text(self.inplace)
 
 
 class RReLU(Module):
@@ -154,7 +135,7 @@ class RReLU(Module):
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"lower={self.lower}, upper={self.upper}" + inplace_text(self.inplace)
+        return f"lower={self.lower}, upper={self.upper}" + _inplace_text(self.inplace)
 
 
 class GLU(Module):
@@ -208,7 +189,7 @@ class Tanhshrink(Module):
         return F.tanhshrink(input)
 
 
-class Softmin(AlongDim):
+class Softmin(_AlongDim):
     """`Softmax` of the negative input; omitting ``dim`` is deprecated."""
 
     _function = staticmethod(F.softmin)

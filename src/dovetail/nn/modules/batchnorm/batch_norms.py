@@ -11,8 +11,6 @@ from dovetail_kernel import int64
 from ... import functional as F
 from ..normalization import AffineNorm
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
-
 
 class _NormBase(AffineNorm):
     """Weights, and statistics that follow the batches.

@@ -15,8 +15,6 @@ from ..lazy import LazyModuleMixin
 from ..module import Module
 from .batch_norms import BatchNorm1d, BatchNorm2d, BatchNorm3d, _BatchNorm, _NormBase
 
-__all__ = ["LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d"]
-
 
 class _LazyNormBase(LazyModuleMixin, _NormBase):
     """What lazy normalisations have."""

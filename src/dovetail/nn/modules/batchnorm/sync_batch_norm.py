@@ -9,8 +9,6 @@ from dovetail_kernel import dtype as DType
 from ..module import Module
 from .batch_norms import _BatchNorm
 
-__all__ = ["SyncBatchNorm"]
-
 
 class SyncBatchNorm(_BatchNorm):
     """Batch normalisation of ``(N, C, …)``. In PyTorch, processes share their statistics; here each

@@ -11,10 +11,8 @@ from dovetail_kernel import warn_user
 
 from ..module.module_class import Module, _addindent
 
-__all__ = ["Container", "ModuleDict", "ModuleList", "Sequential"]
 
-
-def position_in(index: Any, length: int) -> int:
+def _position_in(index: Any, length: int) -> int:
     """Return a valid non-negative position.
 
     Raises
@@ -38,7 +36,7 @@ class _Numbered(Module):
             self.add_module(str(position), module)
 
     def _key(self, index: object) -> str:
-        return next(islice(self._modules, position_in(index, len(self)), None))
+        return next(islice(self._modules, _position_in(index, len(self)), None))
 
     def _at(self, index: object) -> Any:
         return self._modules[self._key(index)]
@@ -48,7 +46,7 @@ class _Numbered(Module):
 
     def __delitem__(self, idx: int | slice) -> None:
         modules = list(self)
-        del modules[idx if isinstance(idx, slice) else position_in(idx, len(self))]
+        del modules[idx if isinstance(idx, slice) else _position_in(idx, len(self))]
         self._rebuild(modules)
 
     def __dir__(self) -> list[str]:
@@ -315,11 +313,11 @@ class ModuleDict(Module):
         TypeError
             If ``modules`` is not a mapping or an iterable of pairs.
         """
-        for key, module in pairs_of("ModuleDict", modules):
+        for key, module in _pairs_of("ModuleDict", modules):
             self[key] = module
 
 
-def pairs_of(name: str, entries: object) -> list[tuple[str, Any]]:
+def _pairs_of(name: str, entries: object) -> list[tuple[str, Any]]:
     """Return the entries of a mapping or an iterable of pairs; ``name`` is the container's, for
     errors.
     """

@@ -11,9 +11,7 @@ from dovetail_aten import Tensor
 
 from ...parameter import Parameter
 from ..module import Module
-from .containers import pairs_of, position_in
-
-__all__ = ["ParameterDict", "ParameterList"]
+from .containers import _pairs_of, _position_in
 
 
 class ParameterList(Module):
@@ -39,10 +37,10 @@ class ParameterList(Module):
     def __getitem__(self, idx: int | slice) -> Any:
         if isinstance(idx, slice):
             return type(self)(list(self)[idx])
-        return getattr(self, str(position_in(idx, self._size)))
+        return getattr(self, str(_position_in(idx, self._size)))
 
     def __setitem__(self, idx: int, param: object) -> None:
-        setattr(self, str(position_in(idx, self._size)), _as_parameter(param))
+        setattr(self, str(_position_in(idx, self._size)), _as_parameter(param))
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.isdigit()]
@@ -86,7 +84,7 @@ class ParameterList(Module):
     def pop(self, index: int = -1) -> Any:
         """Remove the value at ``index`` and return it."""
         values = list(self)
-        removed = values.pop(position_in(index, self._size))
+        removed = values.pop(_position_in(index, self._size))
         for position in range(self._size):
             delattr(self, str(position))
         self._size = 0
@@ -223,7 +221,7 @@ class ParameterDict(Module):
         TypeError
             If ``parameters`` is not a mapping or an iterable of pairs.
         """
-        pairs = pairs_of("ParameterDict", parameters)
+        pairs = _pairs_of("ParameterDict", parameters)
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
             pairs.sort(key=operator.itemgetter(0))
         for key, value in pairs:

@@ -17,8 +17,6 @@ from ...functional_arguments import repeated
 from ...parameter import Parameter
 from ..module import Module
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
-
 Sizes = int | Sequence[int]
 
 _MODES: Final = ("zeros", "reflect", "replicate", "circular")

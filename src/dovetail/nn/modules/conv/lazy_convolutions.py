@@ -24,15 +24,6 @@ from .convolutions import (
     _ConvNd,
 )
 
-__all__ = [
-    "LazyConv1d",
-    "LazyConv2d",
-    "LazyConv3d",
-    "LazyConvTranspose1d",
-    "LazyConvTranspose2d",
-    "LazyConvTranspose3d",
-]
-
 
 class _LazyConvXdMixin(LazyModuleMixin, _ConvNd):
     """What lazy convolutions have."""

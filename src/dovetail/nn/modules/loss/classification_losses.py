@@ -12,16 +12,6 @@ from dovetail_kernel import warn_user
 from ... import functional as F
 from .base_losses import _Loss, _WeightedLoss
 
-__all__ = [
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "CTCLoss",
-    "CrossEntropyLoss",
-    "KLDivLoss",
-    "NLLLoss",
-    "NLLLoss2d",
-]
-
 
 class NLLLoss(_WeightedLoss):
     """Negative log likelihood of class indices under log-probabilities.

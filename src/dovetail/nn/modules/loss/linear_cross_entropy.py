@@ -13,8 +13,6 @@ from ..linear import Linear
 from ..linear_cross_entropy_options import LinearCrossEntropyOptions
 from .base_losses import _WeightedLoss
 
-__all__ = ["LinearCrossEntropyLoss"]
-
 
 class LinearCrossEntropyLoss(_WeightedLoss):
     """Cross entropy between the logits computed by a linear layer, and classes.

@@ -12,18 +12,6 @@ from ... import functional as F
 from ..distance import PairwiseDistance
 from .base_losses import _Loss, _WeightedLoss
 
-__all__ = [
-    "CosineEmbeddingLoss",
-    "HingeEmbeddingLoss",
-    "MarginRankingLoss",
-    "MultiLabelMarginLoss",
-    "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss",
-    "SoftMarginLoss",
-    "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
-]
-
 
 class _MarginLoss(_Loss):
     """Losses with one number beside the reduction."""

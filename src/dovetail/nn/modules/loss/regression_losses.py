@@ -9,8 +9,6 @@ from dovetail_aten import Tensor
 from ... import functional as F
 from .base_losses import _Loss
 
-__all__ = ["GaussianNLLLoss", "HuberLoss", "L1Loss", "MSELoss", "PoissonNLLLoss", "SmoothL1Loss"]
-
 
 class MSELoss(_Loss):
     """``(input - target) ** 2``."""

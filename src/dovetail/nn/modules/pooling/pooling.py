@@ -11,21 +11,6 @@ from ... import functional as F
 from ...functional_arguments import repeated
 from ..module import Module
 
-__all__ = [
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveAvgPool3d",
-    "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d",
-    "AvgPool1d",
-    "AvgPool2d",
-    "AvgPool3d",
-    "MaxPool1d",
-    "MaxPool2d",
-    "MaxPool3d",
-]
-
 Sizes = int | Sequence[int]
 OpenSizes = int | None | Sequence[int | None]
 

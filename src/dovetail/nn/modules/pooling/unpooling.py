@@ -11,17 +11,6 @@ from ... import functional as F
 from ...functional_arguments import repeated
 from ..module import Module
 
-__all__ = [
-    "FractionalMaxPool2d",
-    "FractionalMaxPool3d",
-    "LPPool1d",
-    "LPPool2d",
-    "LPPool3d",
-    "MaxUnpool1d",
-    "MaxUnpool2d",
-    "MaxUnpool3d",
-]
-
 Sizes = int | Sequence[int]
 
 

@@ -14,10 +14,8 @@ from ... import init
 from ...parameter import Parameter
 from ..module import Module
 
-__all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 
-
-def draw_weights(module: Module, width: int) -> None:
+def _draw_weights(module: Module, width: int) -> None:
     """Draw the parameters of a recurrent layer or cell uniformly within ``1 / sqrt(width)``."""
     bound = 1 / math.sqrt(width) if width > 0 else 0.0
     for weight in module.parameters():
@@ -77,7 +75,7 @@ class RNNCellBase(Module):
 
     def reset_parameters(self) -> None:
         """Draw new initial values."""
-        draw_weights(self, self.hidden_size)
+        _draw_weights(self, self.hidden_size)
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"

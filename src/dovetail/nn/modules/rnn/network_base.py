@@ -16,9 +16,7 @@ from dovetail_kernel import dtype as DType
 from ...packed_sequences import PackedSequence
 from ...parameter import Parameter
 from ..module import Module
-from .cells import draw_weights
-
-__all__ = ["RNNBase"]
+from .cells import _draw_weights
 
 Sizes = tuple[int, int, int]
 
@@ -122,7 +120,7 @@ class RNNBase(Module):
 
     def reset_parameters(self) -> None:
         """Draw new initial values."""
-        draw_weights(self, self.hidden_size)
+        _draw_weights(self, self.hidden_size)
 
     @property
     def _flat_weights_names(self) -> list[str]:

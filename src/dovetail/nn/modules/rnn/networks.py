@@ -10,8 +10,6 @@ from dovetail_aten import Tensor
 
 from .network_base import RNNBase, Sizes
 
-__all__ = ["GRU", "LSTM", "RNN"]
-
 
 class _OneState(RNNBase):
     """Networks with one state."""

@@ -16,8 +16,6 @@ from ..linear import Linear
 from ..module import Module
 from ..normalization import LayerNorm
 
-__all__ = ["TransformerDecoderLayer", "TransformerEncoderLayer"]
-
 Activation = str | Callable[[Tensor], Tensor]
 
 
@@ -63,7 +61,7 @@ class _TransformerLayer(Module):
         key_padding_mask: Tensor | None,
         is_causal: bool = False,
     ) -> Tensor:
-        found = attended(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal)
+        found = _attended(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal)
         result: Tensor = self.dropout1(found)
         return result
 
@@ -199,7 +197,7 @@ class TransformerDecoderLayer(_TransformerLayer):
         key_padding_mask: Tensor | None,
         is_causal: bool = False,
     ) -> Tensor:
-        found = attended(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal)
+        found = _attended(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal)
         result: Tensor = self.dropout2(found)
         return result
 
@@ -207,7 +205,7 @@ class TransformerDecoderLayer(_TransformerLayer):
         return self._fed_forward(x, self.dropout3)
 
 
-def attended(
+def _attended(
     attention: Module,
     x: Tensor,
     keys: Tensor,

@@ -16,8 +16,6 @@ from ..module import Module
 from ..normalization import LayerNorm
 from .transformer_layers import Activation, TransformerDecoderLayer, TransformerEncoderLayer
 
-__all__ = ["Transformer", "TransformerDecoder", "TransformerEncoder"]
-
 
 class TransformerEncoder(Module):
     """A sequence of copies of an encoder layer.
