@@ -202,6 +202,16 @@ class CoreArrays(ArrayBackend):
         flags = getattr(array, "flags", None)
         return super().is_contiguous(array) if flags is None else bool(flags.c_contiguous)
 
+    def contiguous(self, array: Array) -> Any:
+        """Return `array`, or a copy of it in C order."""
+        return array if self.is_contiguous(array) else array.copy()
+
+    def owns_memory(self, memory: Any) -> bool:
+        """Return whether the last base of `memory` is an array that owns its data."""
+        while (base := getattr(memory, "base", None)) is not None:
+            memory = base
+        return bool(getattr(getattr(memory, "flags", None), "owndata", False))
+
     def copy_into(self, destination: Array, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
         complex numbers.

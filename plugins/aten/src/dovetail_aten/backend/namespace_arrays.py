@@ -130,10 +130,6 @@ class NamespaceArrays(CoreArrays):
         made = self.clone(made) if made.dtype == array.dtype else self.cast(made, array.dtype)
         return made if made.shape == array.shape else self.clone(self.expand(made, array.shape))
 
-    def contiguous(self, array: Array) -> Any:
-        """Return `array`, or a copy of it in C order."""
-        return array if self.is_contiguous(array) else array.copy()
-
     def embed(self, value: Array, shape: Sequence[int], key: tuple[slice, ...], fill: Any) -> Any:
         """Return a new array filled with `fill`, with `value` at ``[key]``."""
         self._check_mutable("embed(self, value, shape, key, fill)")
@@ -238,12 +234,6 @@ class NamespaceArrays(CoreArrays):
         first = self.data_ptr(array) - self.byte_bounds(memory)[0]
         self.copy_into(self.as_view(memory, array.dtype, sizes, array.strides, first), source)
         return True
-
-    def owns_memory(self, memory: Any) -> bool:
-        """Return whether the last base of `memory` is an array that owns its data."""
-        while (base := getattr(memory, "base", None)) is not None:
-            memory = base
-        return bool(getattr(getattr(memory, "flags", None), "owndata", False))
 
     def resized(self, array: Array, shape: Sequence[int]) -> Any | None:
         """Return a C-order view of another shape with the same start as `array`; None if its memory

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from dovetail_kernel import TensorBase, warn_user
 
@@ -12,9 +12,12 @@ from ..engine.tasks.roots import as_tuple
 from .gradcheck_backward import check_backward, check_batched, check_constant, check_undefined
 from .gradcheck_jacobian import Check, GradcheckError, differentiable_outputs, perturbable, project
 
+Function = Callable[..., TensorBase | Sequence[TensorBase]]
+"""A function of tensors, whose gradients are checked."""
+
 
 def gradcheck(
-    func: Callable[..., TensorBase | Sequence[TensorBase]],
+    func: Function,
     inputs: TensorBase | Sequence[object],
     *,
     eps: float = 1e-6,
@@ -133,7 +136,7 @@ def gradcheck(
 
 
 def gradgradcheck(
-    func: Callable[..., TensorBase | Sequence[TensorBase]],
+    func: Function,
     inputs: TensorBase | Sequence[object],
     grad_outputs: TensorBase | Sequence[TensorBase] | None = None,
     *,
@@ -228,20 +231,18 @@ class _OfValues:
         The tensors by their positions among the arguments.
     """
 
-    def __init__(self, func: Callable[..., Any], sparse: dict[int, Any]) -> None:
+    def __init__(self, func: Function, sparse: dict[int, TensorBase]) -> None:
         self._func = func
         self._sparse = sparse
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> Any:
         given = list(args)
         for index, tensor in self._sparse.items():
-            given[index] = tensor._with_values(given[index])
+            given[index] = cast(Any, tensor)._with_values(given[index])
         return self._func(*given)
 
 
-def _by_values(
-    func: Callable[..., Any], arguments: tuple[Any, ...]
-) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def _by_values(func: Function, arguments: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
     """Return a function and its arguments with values in the place of sparse tensors that require
     grad: what they store is all that has a gradient.
     """
