@@ -283,9 +283,10 @@ class Registrations(RuleBasedStateMachine):
         with quiet():
             library.impl(op, function, key, **options)
         place = len(self.all_kernels)
-        if library is self.of_plugin:  # it lies beneath kernels with conditions, whenever loaded
+        if library is self.of_plugin:  # its kernels lie where they would, whenever it is loaded:
             stack = [k for k in self.kernels if (k.op, k.key) == (op, key)]
-            while stack and stack[-1].large:
+            # one with a condition beneath the program's, another beneath those with conditions
+            while stack and (stack[-1].owner is not library if large else stack[-1].large):
                 place = self.all_kernels.index(stack.pop())
         self.all_kernels.insert(place, Registered(op, key, number, library, body, large))
 
