@@ -83,3 +83,17 @@ def test_a_class_that_is_a_named_tuple_is_a_container() -> None:
     assert pytree.tree_map(lambda v: v + 1, Point(1, 2)) == Point(2, 3)
     assert pytree.tree_is_leaf(None)
     assert not pytree.tree_is_leaf(())
+
+
+def test_pytorchs_variant_on_optree_has_the_same_names() -> None:
+    from dovetail.utils import _cxx_pytree
+
+    assert _cxx_pytree.__all__ == pytree.__all__
+    assert _cxx_pytree.tree_map(lambda each: each + 1, {"a": (1, 2)}) == {"a": (2, 3)}
+
+
+def test_a_tree_that_begins_another_gives_a_value_per_leaf() -> None:
+    structure = pytree.tree_structure([0, (0, {"a": 0, "b": 0}), 0])
+    assert pytree._broadcast_to_and_flatten([1, (2, 3), 4], structure) == [1, 2, 3, 3, 4]
+    assert pytree._broadcast_to_and_flatten(5, structure) == [5] * 5
+    assert pytree._broadcast_to_and_flatten([1, 2], structure) is None

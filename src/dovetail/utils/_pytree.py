@@ -115,6 +115,7 @@ class _SupportedNodes(Mapping[type, pytree.Container]):
 
 SUPPORTED_NODES: Final = _SupportedNodes()
 _get_node_type: Final = type
+_broadcast_to_and_flatten = pytree.flatten_prefix
 
 
 def LeafSpec() -> TreeSpec:
