@@ -3,4 +3,3 @@ stands itself.
 """
 
 from ._pytree import *  # noqa: F403
-from ._pytree import __all__ as __all__
