@@ -1,5 +1,8 @@
-"""Nested containers by the name of PyTorch's variant on optree, on which `dovetail.utils._pytree`
-stands itself.
+"""Nested containers by the name of PyTorch's variant on optree, which does the same as
+`dovetail.utils._pytree` here.
 """
 
+from . import _pytree
 from ._pytree import *  # noqa: F403
+
+__all__ = _pytree.__all__  # noqa: PLE0605 - a list
