@@ -5,4 +5,4 @@
 from . import _pytree
 from ._pytree import *  # noqa: F403
 
-__all__ = _pytree.__all__  # noqa: PLE0605 - a list
+__all__ = _pytree.__all__
