@@ -88,11 +88,11 @@ def _error_samples(entry: Any) -> Iterator[Any]:
 
 def _made(lib: Any, entry: Any, sample: Any) -> Any:
     """Return the module of a sample, as its constructor makes it."""
-    arguments = sample.constructor_input.args, sample.constructor_input.kwargs
+    given = sample.constructor_input.args, sample.constructor_input.kwargs
     if lib is torch:
-        return entry.module_cls(*arguments[0], **arguments[1])
-    args = [_argument_twin(each) for each in arguments[0]]
-    named = arguments[1].items()  # on the device that the suite runs on
+        return entry.module_cls(*given[0], **given[1])
+    args = [_argument_twin(each) for each in given[0]]
+    named = given[1].items()  # on the device that the suite runs on
     kwargs = {name: _argument_twin(each) for name, each in named if name != "device"}
     return here(entry.name)(*args, **kwargs)
 
@@ -118,7 +118,7 @@ def _argument_twin(value: Any) -> Any:
     return made
 
 
-def _pair(entry: Any, training: bool, sample: Any, dtype: Any) -> tuple[Any, Any]:
+def pair(entry: Any, training: bool, sample: Any, dtype: Any) -> tuple[Any, Any]:
     """Return our module and PyTorch's with the same state, without dropout."""
     theirs = _made(torch, entry, sample).to(dtype)
     ours = _made(dovetail, entry, sample).to(here(str(dtype).rpartition(".")[2]))
@@ -140,7 +140,7 @@ def _without_dropout(module: Any) -> None:
             each.dropout = 0.0
 
 
-def _arguments(lib: Any, sample: Any) -> tuple[Any, Any]:
+def arguments(lib: Any, sample: Any) -> tuple[Any, Any]:
     """Return the arguments of a call; one that is given twice is one here, too."""
     args, kwargs = sample.forward_input.args, sample.forward_input.kwargs
     if lib is torch:
@@ -157,10 +157,10 @@ def _arguments(lib: Any, sample: Any) -> tuple[Any, Any]:
 def _same_results(entry: Any, drawn: tuple[bool, Any]) -> None:
     """Compare outputs, and the state that the call leaves behind."""
     training, (sample, dtype) = drawn
-    ours, theirs = _pair(entry, training, sample, dtype)
+    ours, theirs = pair(entry, training, sample, dtype)
     found = []
     for lib, module in ((dovetail, ours), (torch, theirs)):
-        args, kwargs = _arguments(lib, sample)
+        args, kwargs = arguments(lib, sample)
         outputs = module(*args, **kwargs)
         found.append([outputs, list(module.state_dict().values())])
     values = entry.name not in RANDOM
@@ -170,13 +170,13 @@ def _same_results(entry: Any, drawn: tuple[bool, Any]) -> None:
 def _same_gradients(entry: Any, drawn: tuple[bool, Any]) -> None:
     """Compare the gradients of arguments and parameters."""
     training, (sample, dtype) = drawn
-    ours, theirs = _pair(entry, training, sample, dtype)
+    ours, theirs = pair(entry, training, sample, dtype)
     found = [_gradients(lib, each, sample) for lib, each in ((dovetail, ours), (torch, theirs))]
     compare(*found, values=entry.name not in RANDOM, loose=10.0)
 
 
 def _gradients(lib: Any, module: Any, sample: Any) -> list[Any]:
-    args, kwargs = _arguments(lib, sample)
+    args, kwargs = arguments(lib, sample)
     outputs = [each for each in flat(lib, module(*args, **kwargs)) if each.requires_grad]
     leaves = [
         each for each in [*flat(lib, [args, kwargs]), *module.parameters()] if each.requires_grad
@@ -194,7 +194,7 @@ def _same_text(entry: Any, drawn: tuple[bool, Any]) -> None:
     if entry.is_lazy:
         _compare_texts(ours, theirs)
         for lib, module in ((dovetail, ours), (torch, theirs)):
-            args, kwargs = _arguments(lib, sample)
+            args, kwargs = arguments(lib, sample)
             module.to(lib.float64)(*args, **kwargs)
     _compare_texts(ours, theirs)
     states = ours.state_dict(), theirs.state_dict()
@@ -237,7 +237,7 @@ def _error_of(lib: Any, entry: Any, refused: Any) -> Exception | None:
     if refused.error_on is ModuleErrorEnum.CONSTRUCTION_ERROR:
         return outcome(lambda: _made(lib, entry, sample)).error
     module = _made(lib, entry, sample)
-    args, kwargs = _arguments(lib, sample)
+    args, kwargs = arguments(lib, sample)
     return outcome(lambda: module(*args, **kwargs)).error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import dovetail_aten as aten
@@ -17,14 +16,15 @@ from ..module import Module
 class _InPlace(Module):
     """A function of the input alone, which may be written into it: ``inplace``."""
 
-    _function: ClassVar[Callable[..., Tensor]]
+    _function: ClassVar[str]
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        return type(self)._function(input, self.inplace)
+        result: Tensor = getattr(F, self._function)(input, self.inplace)
+        return result
 
     def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
@@ -33,7 +33,7 @@ class _InPlace(Module):
 class _OfAlpha(Module):
     """A function with a factor ``alpha``, in place if ``inplace``."""
 
-    _function: ClassVar[Callable[..., Tensor]]
+    _function: ClassVar[str]
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -41,7 +41,8 @@ class _OfAlpha(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        return type(self)._function(input, self.alpha, self.inplace)
+        result: Tensor = getattr(F, self._function)(input, self.alpha, self.inplace)
+        return result
 
     def extra_repr(self) -> str:
         return f"alpha={self.alpha}{_inplace_text(self.inplace)}"
@@ -50,14 +51,15 @@ class _OfAlpha(Module):
 class _AlongDim(Module):
     """A function along a dimension."""
 
-    _function: ClassVar[Callable[..., Tensor]]
+    _function: ClassVar[str]
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        return type(self)._function(input, self.dim)
+        result: Tensor = getattr(F, self._function)(input, self.dim)
+        return result
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -71,7 +73,7 @@ def _inplace_text(inplace: bool) -> str:
 class ReLU(_InPlace):
     """``maximum(input, 0)``, in place if ``inplace``."""
 
-    _function = staticmethod(F.relu)
+    _function = "relu"
 
 
 class PReLU(Module):
@@ -147,7 +149,7 @@ class GELU(Module):
 class SiLU(_InPlace):
     """``input * sigmoid(input)``, in place if ``inplace``."""
 
-    _function = staticmethod(F.silu)
+    _function = "silu"
 
 
 class LeakyReLU(Module):
@@ -172,7 +174,7 @@ class ELU(_OfAlpha):
     input.
     """
 
-    _function = staticmethod(F.elu)
+    _function = "elu"
 
 
 class Softplus(Module):
@@ -195,10 +197,10 @@ class Softplus(Module):
 class Softmax(_AlongDim):
     """``exp(input)`` normalised to sum 1 over ``dim``; omitting ``dim`` is deprecated."""
 
-    _function = staticmethod(F.softmax)
+    _function = "softmax"
 
 
 class LogSoftmax(_AlongDim):
     """The logarithm of `Softmax`, computed stably."""
 
-    _function = staticmethod(F.log_softmax)
+    _function = "log_softmax"

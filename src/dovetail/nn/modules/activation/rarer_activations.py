@@ -13,19 +13,19 @@ from .common_activations import _AlongDim, _InPlace, _inplace_text, _OfAlpha
 class SELU(_InPlace):
     """The function `functional.selu`, in place if ``inplace``."""
 
-    _function = staticmethod(F.selu)
+    _function = "selu"
 
 
 class Mish(_InPlace):
     """The function `functional.mish`, in place if ``inplace``."""
 
-    _function = staticmethod(F.mish)
+    _function = "mish"
 
 
 class Hardswish(_InPlace):
     """The function `functional.hardswish`, in place if ``inplace``."""
 
-    _function = staticmethod(F.hardswish)
+    _function = "hardswish"
 
     def extra_repr(self) -> str:
         return ""
@@ -34,7 +34,7 @@ class Hardswish(_InPlace):
 class Hardsigmoid(_InPlace):
     """The function `functional.hardsigmoid`, in place if ``inplace``."""
 
-    _function = staticmethod(F.hardsigmoid)
+    _function = "hardsigmoid"
 
     def extra_repr(self) -> str:
         return ""
@@ -96,7 +96,7 @@ class ReLU6(Hardtanh):
 class CELU(_OfAlpha):
     """The function `functional.celu`, in place if ``inplace``."""
 
-    _function = staticmethod(F.celu)
+    _function = "celu"
 
 
 class Threshold(Module):
@@ -192,7 +192,7 @@ class Tanhshrink(Module):
 class Softmin(_AlongDim):
     """`Softmax` of the negative input; omitting ``dim`` is deprecated."""
 
-    _function = staticmethod(F.softmin)
+    _function = "softmin"
 
 
 class Softmax2d(Module):

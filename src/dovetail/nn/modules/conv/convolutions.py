@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 import dovetail_aten as aten
@@ -130,7 +130,7 @@ class _ConvNd(Module):
 class _Direct(_ConvNd):
     """Convolutions that are not transposed."""
 
-    _convolve: ClassVar[Callable[..., Tensor]]
+    _convolve: ClassVar[str]
 
     def __init__(
         self,
@@ -166,9 +166,10 @@ class _Direct(_ConvNd):
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
-        return type(self)._convolve(
+        result: Tensor = getattr(F, self._convolve)(
             input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
+        return result
 
 
 class Conv1d(_Direct):
@@ -208,7 +209,7 @@ class Conv1d(_Direct):
     """
 
     _ndim = 1
-    _convolve = staticmethod(F.conv1d)
+    _convolve = "conv1d"
 
 
 class Conv2d(_Direct):
@@ -217,7 +218,7 @@ class Conv2d(_Direct):
     """
 
     _ndim = 2
-    _convolve = staticmethod(F.conv2d)
+    _convolve = "conv2d"
 
 
 class Conv3d(_Direct):
@@ -226,14 +227,14 @@ class Conv3d(_Direct):
     """
 
     _ndim = 3
-    _convolve = staticmethod(F.conv3d)
+    _convolve = "conv3d"
 
 
 class _ConvTransposeNd(_ConvNd):
     """Transposed convolutions."""
 
     _transposed = True
-    _convolve: ClassVar[Callable[..., Tensor]]
+    _convolve: ClassVar[str]
 
     def __init__(
         self,
@@ -267,10 +268,11 @@ class _ConvTransposeNd(_ConvNd):
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         beyond = self.output_padding if output_size is None else self._beyond(input, output_size)
-        return type(self)._convolve(
+        result: Tensor = getattr(F, self._convolve)(
             *[input, self.weight, self.bias, self.stride, self.padding, beyond, self.groups],
             self.dilation,
         )
+        return result
 
     def _beyond(self, input: Tensor, output_size: Sequence[int]) -> list[int]:
         """Return the output padding that gives the wanted size."""
@@ -330,18 +332,18 @@ class ConvTranspose1d(_ConvTransposeNd):
     """
 
     _ndim = 1
-    _convolve = staticmethod(F.conv_transpose1d)
+    _convolve = "conv_transpose1d"
 
 
 class ConvTranspose2d(_ConvTransposeNd):
     """The gradient of a convolution of images, as a module; see `ConvTranspose1d`."""
 
     _ndim = 2
-    _convolve = staticmethod(F.conv_transpose2d)
+    _convolve = "conv_transpose2d"
 
 
 class ConvTranspose3d(_ConvTransposeNd):
     """The gradient of a convolution of volumes, as a module; see `ConvTranspose1d`."""
 
     _ndim = 3
-    _convolve = staticmethod(F.conv_transpose3d)
+    _convolve = "conv_transpose3d"

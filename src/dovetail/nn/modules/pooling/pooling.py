@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from dovetail_aten import Tensor
@@ -16,7 +16,7 @@ OpenSizes = int | None | Sequence[int | None]
 
 
 class _MaxPoolNd(Module):
-    _pool: ClassVar[Callable[..., Any]]
+    _pool: ClassVar[str]
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class _MaxPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Any:
-        return type(self)._pool(
+        return getattr(F, self._pool)(
             input,
             self.kernel_size,
             self.stride,
@@ -62,7 +62,7 @@ class MaxPool1d(_MaxPoolNd):
         As for `functional.max_pool1d`.
     """
 
-    _pool = staticmethod(F.max_pool1d)
+    _pool = "max_pool1d"
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -74,7 +74,7 @@ class MaxPool2d(_MaxPoolNd):
         As for `functional.max_pool2d`.
     """
 
-    _pool = staticmethod(F.max_pool2d)
+    _pool = "max_pool2d"
 
 
 class MaxPool3d(_MaxPoolNd):
@@ -86,7 +86,7 @@ class MaxPool3d(_MaxPoolNd):
         As for `functional.max_pool3d`.
     """
 
-    _pool = staticmethod(F.max_pool3d)
+    _pool = "max_pool3d"
 
 
 class AvgPool1d(Module):
@@ -133,7 +133,7 @@ class AvgPool1d(Module):
 
 
 class _AvgPool(Module):
-    _pool: ClassVar[Callable[..., Tensor]]
+    _pool: ClassVar[str]
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class _AvgPool(Module):
         self.divisor_override = divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        return type(self)._pool(
+        result: Tensor = getattr(F, self._pool)(
             input,
             self.kernel_size,
             self.stride,
@@ -162,6 +162,7 @@ class _AvgPool(Module):
             self.count_include_pad,
             self.divisor_override,
         )
+        return result
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -178,7 +179,7 @@ class AvgPool2d(_AvgPool):
         Divisor of the sums. Default: the number of elements.
     """
 
-    _pool = staticmethod(F.avg_pool2d)
+    _pool = "avg_pool2d"
 
 
 class AvgPool3d(_AvgPool):
@@ -192,25 +193,26 @@ class AvgPool3d(_AvgPool):
         Divisor of the sums. Default: the number of elements.
     """
 
-    _pool = staticmethod(F.avg_pool3d)
+    _pool = "avg_pool3d"
 
 
 class _AdaptiveAvgPoolNd(Module):
-    _pool: ClassVar[Callable[..., Tensor]]
+    _pool: ClassVar[str]
 
     def __init__(self, output_size: OpenSizes) -> None:
         super().__init__()
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        return type(self)._pool(input, self.output_size)
+        result: Tensor = getattr(F, self._pool)(input, self.output_size)
+        return result
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
 
 
 class _AdaptiveMaxPoolNd(Module):
-    _pool: ClassVar[Callable[..., Any]]
+    _pool: ClassVar[str]
 
     def __init__(self, output_size: OpenSizes, return_indices: bool = False) -> None:
         super().__init__()
@@ -218,7 +220,7 @@ class _AdaptiveMaxPoolNd(Module):
         self.return_indices = return_indices
 
     def forward(self, input: Tensor) -> Any:
-        return type(self)._pool(input, self.output_size, self.return_indices)
+        return getattr(F, self._pool)(input, self.output_size, self.return_indices)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -233,7 +235,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
         Number of windows.
     """
 
-    _pool = staticmethod(F.adaptive_avg_pool1d)
+    _pool = "adaptive_avg_pool1d"
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
@@ -247,7 +249,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
         Whether to also return the flat index of each maximum within its channel.
     """
 
-    _pool = staticmethod(F.adaptive_max_pool1d)
+    _pool = "adaptive_max_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
@@ -260,7 +262,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
         Number of windows along each dimension; None means as many as there are elements.
     """
 
-    _pool = staticmethod(F.adaptive_avg_pool2d)
+    _pool = "adaptive_avg_pool2d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
@@ -275,7 +277,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
         Whether to also return the flat index of each maximum within its channel.
     """
 
-    _pool = staticmethod(F.adaptive_max_pool2d)
+    _pool = "adaptive_max_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
@@ -288,7 +290,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
         Number of windows along each dimension; None means as many as there are elements.
     """
 
-    _pool = staticmethod(F.adaptive_avg_pool3d)
+    _pool = "adaptive_avg_pool3d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
@@ -303,4 +305,4 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
         Whether to also return the flat index of each maximum within its channel.
     """
 
-    _pool = staticmethod(F.adaptive_max_pool3d)
+    _pool = "adaptive_max_pool3d"

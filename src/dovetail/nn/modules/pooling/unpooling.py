@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from dovetail_aten import Tensor
@@ -16,7 +16,7 @@ Sizes = int | Sequence[int]
 
 class _MaxUnpoolNd(Module):
     _ndim: ClassVar[int]
-    _unpool: ClassVar[Callable[..., Tensor]]
+    _unpool: ClassVar[str]
 
     def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
         super().__init__()
@@ -27,9 +27,10 @@ class _MaxUnpoolNd(Module):
     def forward(
         self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
     ) -> Tensor:
-        return type(self)._unpool(
+        result: Tensor = getattr(F, self._unpool)(
             input, indices, self.kernel_size, self.stride, self.padding, output_size
         )
+        return result
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -45,7 +46,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
     """
 
     _ndim = 1
-    _unpool = staticmethod(F.max_unpool1d)
+    _unpool = "max_unpool1d"
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
@@ -58,7 +59,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
     """
 
     _ndim = 2
-    _unpool = staticmethod(F.max_unpool2d)
+    _unpool = "max_unpool2d"
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
@@ -71,12 +72,12 @@ class MaxUnpool3d(_MaxUnpoolNd):
     """
 
     _ndim = 3
-    _unpool = staticmethod(F.max_unpool3d)
+    _unpool = "max_unpool3d"
 
 
 class _FractionalMaxPool(Module):
     _ndim: ClassVar[int]
-    _pool: ClassVar[Callable[..., Any]]
+    _pool: ClassVar[str]
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class _FractionalMaxPool(Module):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def forward(self, input: Tensor) -> Any:
-        return type(self)._pool(
+        return getattr(F, self._pool)(
             input,
             self.kernel_size,
             self.output_size,
@@ -128,7 +129,7 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     """
 
     _ndim = 2
-    _pool = staticmethod(F.fractional_max_pool2d)
+    _pool = "fractional_max_pool2d"
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
@@ -146,11 +147,11 @@ class FractionalMaxPool3d(_FractionalMaxPool):
     """
 
     _ndim = 3
-    _pool = staticmethod(F.fractional_max_pool3d)
+    _pool = "fractional_max_pool3d"
 
 
 class _LPPoolNd(Module):
-    _pool: ClassVar[Callable[..., Tensor]]
+    _pool: ClassVar[str]
 
     def __init__(
         self,
@@ -166,9 +167,10 @@ class _LPPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Tensor:
-        return type(self)._pool(
+        result: Tensor = getattr(F, self._pool)(
             input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
         )
+        return result
 
     def extra_repr(self) -> str:
         return (
@@ -186,7 +188,7 @@ class LPPool1d(_LPPoolNd):
         As for `functional.lp_pool1d`.
     """
 
-    _pool = staticmethod(F.lp_pool1d)
+    _pool = "lp_pool1d"
 
 
 class LPPool2d(_LPPoolNd):
@@ -199,7 +201,7 @@ class LPPool2d(_LPPoolNd):
         As for `functional.lp_pool2d`.
     """
 
-    _pool = staticmethod(F.lp_pool2d)
+    _pool = "lp_pool2d"
 
 
 class LPPool3d(_LPPoolNd):
@@ -212,4 +214,4 @@ class LPPool3d(_LPPoolNd):
         As for `functional.lp_pool3d`.
     """
 
-    _pool = staticmethod(F.lp_pool3d)
+    _pool = "lp_pool3d"
