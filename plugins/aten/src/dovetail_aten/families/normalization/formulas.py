@@ -162,6 +162,47 @@ def _of_constants(
     return to_out, to_input, to_weight
 
 
+def group_norm_backward(
+    k: Namespace,
+    grad: TensorLike | None,
+    grad_mean: TensorLike | None,
+    grad_rstd: TensorLike | None,
+    input: TensorLike,
+    mean: TensorLike,
+    rstd: Any,
+    weight: TensorLike | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    grad_input_mask: Sequence[bool],
+) -> Any:
+    """Return the gradients of native_group_norm, of whose results the last two are means, and
+    reciprocal deviations r: ``dr/dx = -r³ (x - mean) / count``.
+    """
+    mean, rstd = k.detach(mean), k.detach(rstd)
+    made: Any = (None, None, None)
+    if grad is not None:
+        made = k.native_group_norm_backward(
+            grad, input, mean, rstd, weight, N, C, HxW, group, grad_input_mask
+        )
+    if (grad_mean is None and grad_rstd is None) or not grad_input_mask[0]:
+        return made
+    count = C // group * HxW
+    each = (N, group, 1, 1)
+    whole = k.reshape(input, (N, group, C // group, HxW))
+    mean, rstd = k.reshape(mean, each), k.reshape(rstd, each)
+    normalized, rstd = normalized_input(k, whole, mean, rstd, (2, 3))
+    to_input = k.zeros_like(whole)
+    if grad_mean is not None:
+        to_input = k.add(to_input, k.div(k.reshape(grad_mean, each), count))
+    if grad_rstd is not None:
+        slope = k.div(k.mul(normalized, k.mul(rstd, rstd)), count)
+        to_input = k.sub(to_input, k.mul(k.reshape(grad_rstd, each), slope))
+    to_input = k.reshape(to_input, input.shape)
+    return (to_input if made[0] is None else k.add(made[0], to_input), *made[1:])
+
+
 def group_norm_double_backward(
     k: Namespace,
     grad_input: object,
