@@ -9,8 +9,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
 
-from ... import _nn
-from .activations import softmax
+from .. import functional as F
 from .attention_inputs import _canonical_mask, _in_projection, _in_projection_packed, _none_or_dtype
 from .attention_shapes import (
     _mha_shape_check,
@@ -19,7 +18,6 @@ from .attention_shapes import (
     check_projections,
     check_static,
 )
-from .dropouts import dropout
 
 
 @overridable
@@ -174,7 +172,7 @@ def multi_head_attention_forward(
     else:
         found = _without_weights(query, key, value, mask, dropout_p, is_causal, sizes)
     found = found.transpose(0, 1).reshape(length * batch, embed_dim)
-    output = _nn.linear(found, out_proj_weight, out_proj_bias)
+    output = F.linear(found, out_proj_weight, out_proj_bias)
     output = output.view(length, batch, output.shape[1])
     if not is_batched:
         output = output.squeeze(1)
@@ -193,7 +191,7 @@ def _by_heads(tensor: Tensor, heads: int, head_dim: int) -> Tensor:
 
 def _padded(mask: Tensor | None, more: int) -> Tensor | None:
     """Return a mask for more keys, which it leaves in."""
-    return mask if mask is None or not more else _nn.pad(mask, [0, more])
+    return mask if mask is None or not more else F.pad(mask, [0, more])
 
 
 def _joint_mask(
@@ -221,9 +219,9 @@ def _with_weights(
         scores = aten.bmm(query, key.transpose(-2, -1))
     else:
         scores = aten.baddbmm(mask, query, key.transpose(-2, -1))
-    shares: Tensor = softmax(scores, -1)
+    shares = F.softmax(scores, -1)
     if dropout_p > 0:
-        shares = dropout(shares, dropout_p)
+        shares = F.dropout(shares, dropout_p)
     return aten.bmm(shares, value), shares
 
 
@@ -240,5 +238,5 @@ def _without_weights(
     if mask is not None:
         mask = mask.unsqueeze(0) if mask.shape[0] == 1 else mask.view(*sizes, *mask.shape[1:])
     query, key, value = (each.view(*sizes, *each.shape[1:]) for each in (query, key, value))
-    found: Tensor = _nn.scaled_dot_product_attention(query, key, value, mask, dropout_p, is_causal)
+    found = F.scaled_dot_product_attention(query, key, value, mask, dropout_p, is_causal)
     return found.flatten(0, 1)

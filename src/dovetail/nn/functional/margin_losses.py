@@ -9,6 +9,7 @@ from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
 
 from ... import _nn
+from .. import functional as F
 from ..functional_arguments import reduced, reduction_code
 
 
@@ -210,7 +211,7 @@ def multilabel_soft_margin_loss(
         Reduction over the samples.
     """
     code = reduction_code(reduction, size_average, reduce)
-    loss = -(target * _nn.log_sigmoid(input) + (1 - target) * _nn.log_sigmoid(-input))
+    loss = -(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input))
     loss = loss if weight is None else loss * weight
     classes = input.dim() - 1
     return reduced(loss.sum(classes) / input.size(classes), code)

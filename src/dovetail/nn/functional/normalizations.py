@@ -9,7 +9,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
 
-from ... import _nn
+from .. import functional as F
 
 
 @overridable
@@ -237,7 +237,7 @@ def local_response_norm(
         return input
     channels = input.size(1)
     padding = [0, 0] * (input.dim() - 2) + [size // 2, (size - 1) // 2]
-    square = _nn.pad(input * input, padding)
+    square = F.pad(input * input, padding)
     total = square.narrow(1, 0, channels)
     for start in range(1, size):
         total = total + square.narrow(1, start, channels)

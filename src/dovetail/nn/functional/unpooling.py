@@ -10,6 +10,7 @@ from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
 
 from ... import _nn
+from .. import functional as F
 from ..functional_arguments import repeated
 
 Sizes = int | Sequence[int]
@@ -137,7 +138,7 @@ def fractional_max_pool3d_with_indices(
 
 def _rooted(averages: Tensor, norm_type: float, elements: int) -> Tensor:
     """Return the roots of sums, whose averages are given; 0 where a sum is negative."""
-    sums = aten.mul(aten.mul(aten.sign(averages), aten.relu(aten.abs(averages))), elements)
+    sums = aten.mul(aten.mul(aten.sign(averages), F.relu(aten.abs(averages))), elements)
     return aten.pow(sums, 1.0 / norm_type)
 
 
@@ -161,7 +162,7 @@ def lp_pool1d(
         As for `max_pool1d`.
     """
     steps = [] if stride is None else stride
-    averages = aten.avg_pool1d(aten.pow(input, norm_type), kernel_size, steps, 0, ceil_mode)
+    averages = F.avg_pool1d(aten.pow(input, norm_type), kernel_size, steps, 0, ceil_mode)
     return _rooted(averages, norm_type, math.prod(repeated(kernel_size, 1)))
 
 
@@ -184,7 +185,7 @@ def lp_pool2d(
         As for `lp_pool1d`.
     """
     steps = [] if stride is None else stride
-    averages = _nn.avg_pool2d(aten.pow(input, norm_type), kernel_size, steps, 0, ceil_mode)
+    averages = F.avg_pool2d(aten.pow(input, norm_type), kernel_size, steps, 0, ceil_mode)
     return _rooted(averages, norm_type, math.prod(repeated(kernel_size, 2)))
 
 
@@ -207,7 +208,7 @@ def lp_pool3d(
         As for `lp_pool1d`.
     """
     steps = [] if stride is None else stride
-    averages = _nn.avg_pool3d(aten.pow(input, norm_type), kernel_size, steps, 0, ceil_mode)
+    averages = F.avg_pool3d(aten.pow(input, norm_type), kernel_size, steps, 0, ceil_mode)
     return _rooted(averages, norm_type, math.prod(repeated(kernel_size, 3)))
 
 
