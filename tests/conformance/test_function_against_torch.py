@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -261,6 +262,38 @@ def cast_first(lib: Any) -> Any:
     y.grad_fn.register_hook(lambda after, before: seen.append(str(after[0].dtype)[-7:]))
     y.sum().backward()
     return seen, x.grad.tolist()
+
+
+REPEATED: dict[str, Any] = {
+    "new": lambda x: (x * 2,) * 2,
+    "among others": lambda x: (y := x * 2, x * 3, y),
+    "the input": lambda x: (x, x),
+    "of the input and new": lambda x: (x, y := x * 2, x, y),
+    "a view of the input": lambda x: (x.view(-1),) * 2,
+}
+
+
+def results_that_are_one(lib: Any, forward: Any, requires_grad: bool) -> Any:
+    made = function(
+        lib,
+        lambda ctx, x: forward(x),
+        lambda ctx, *grads: sum([each for each in grads if each is not None]) * 2,
+    )
+    x = lib.ones(2, requires_grad=requires_grad)
+    results = made.apply(x)
+    first = [[each is other for other in results].index(True) for each in results]
+    numbers = [each.output_nr for each in results]
+    if requires_grad:
+        sum([place * each for place, each in enumerate(results, 1)]).sum().backward()
+    grad = x.grad.tolist() if requires_grad else None
+    return first, numbers, [each is x for each in results], grad
+
+
+for kind, forward in REPEATED.items():
+    for asks in (True, False):
+        PROGRAMS[f"a tensor that is returned twice, {kind}, {asks}"] = partial(
+            results_that_are_one, forward=forward, requires_grad=asks
+        )
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

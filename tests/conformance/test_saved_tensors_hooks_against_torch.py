@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -260,6 +261,46 @@ def left_in_the_other_order(lib: Any) -> Any:
     inner.__exit__(None, None, None)
     x.exp()
     return packed
+
+
+def halved_by_hooks_from_unpacking(lib: Any, call: Operation, create_graph: bool) -> Any:
+    """Register a hook of the node that runs, which halves its results, where it unpacks."""
+    seen: list[int] = []
+
+    def hook(results: Any, gradients: Any) -> Any:
+        seen.append(len(gradients))
+        return tuple([each if each is None else each / 2 for each in results])
+
+    def unpack(tensor: Any) -> Any:
+        lib._C._current_autograd_node().register_hook(hook)
+        return tensor
+
+    x = lib.tensor([1.0, 2.0], requires_grad=True)
+    with lib.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+        y = call(lib, x).sum()
+    (grad,) = lib.autograd.grad(y, x, create_graph=create_graph)
+    return [round(each, 4) for each in grad.tolist()], seen
+
+
+def squared(lib: Any, x: Any) -> Any:
+    class Square(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return 2 * ctx.saved_tensors[0] * grad
+
+    return Square.apply(x)
+
+
+for word, call in {**OPERATIONS, "a Function": squared}.items():
+    for ending, keeps in {"": False, ", with a graph": True}.items():
+        PROGRAMS[f"{word}, halved where it unpacks{ending}"] = partial(
+            halved_by_hooks_from_unpacking, call=call, create_graph=keeps
+        )
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -192,6 +192,20 @@ def _(lib: Any) -> Any:
     )
 
 
+@program("which tensors are set to each other")
+def _(lib: Any) -> Any:
+    x = lib.arange(6.0)
+    others = [x[:], x.detach(), x[1:], x.view(2, 3), x.clone(), x[:0], lib.empty(0)]
+    nothing, other = lib.empty(0), lib.tensor([])
+    return [
+        *[each.is_set_to(one) for each in (x, *others) for one in (x, *others)],
+        nothing.is_set_to(other),
+        nothing.is_set_to(nothing.detach()),
+        x[2:2].is_set_to(x[2:2]),
+        x[2:2].is_set_to(x[3:3]),
+    ]
+
+
 @program("parts of storages and tensors")
 def _(lib: Any) -> Any:
     y = lib.arange(8.0)

@@ -355,7 +355,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         if not self._backend.arrays.mutable_arrays:
             return self.array is tensor.array
         return (
-            self.data_ptr() == tensor.data_ptr()
+            share_storage(self) is share_storage(tensor)
+            and self.storage_offset() == tensor.storage_offset()
             and self.array.shape == tensor.array.shape
             and self.stride() == tensor.stride()
         )

@@ -162,7 +162,8 @@ class _Outputs:
         if skips or not self.recording:
             cuts = self.recording and value._signature & (GRAD | VIEW) == GRAD
             return calls.detach(value) if cuts else value
-        if value._signature & GRAD and value._grad_fn is not None and not value._signature & VIEW:
+        is_others = value._grad_fn is not None and value._grad_fn is not self.node
+        if is_others and value._signature & (GRAD | VIEW) == GRAD:
             value = calls.detach(value)
         self.attach(value, output_nr)
         if value._storage is not None:

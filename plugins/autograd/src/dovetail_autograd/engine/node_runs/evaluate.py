@@ -47,15 +47,18 @@ def evaluate(
         given = tuple(grads)
         if hooks is not None and hooks.before:
             given = run_node_hooks(hooks.before, given)
+        is_awaited = hooks is not None and hooks.after
         if not given or given[0] is None or interception.is_used() or anomaly.anomaly_mode()[0]:
             returned = _apply(node, given)
         else:  # as _apply does, which nothing else is asked of
             returned = flatten(node, node.apply_tensors(*given))
+        hooks = node._node_hooks  # what unpacks a saved tensor may register them
         if hooks is not None and hooks.after:
             separate = list(conform_all(node, returned))
             returned = ()
             own_tensors(separate)
-            returned = run_node_hooks(hooks.after, tuple(separate), given)
+            inputs = given if is_awaited else ()  # as PyTorch, which keeps them for such hooks
+            returned = run_node_hooks(hooks.after, tuple(separate), inputs)
     finally:
         task.node = outer
     if not task.keep_graph:
