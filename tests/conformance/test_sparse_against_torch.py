@@ -98,6 +98,8 @@ t.sparse.log_softmax(s, 0, dtype=t.float64)|t.sparse.log_softmax(s, 1, dtype=t.f
 t.sparse.log_softmax(h, 1)|t.sparse.log_softmax(h, 2)
 t.sparse.log_softmax(s * 100, 1, dtype=t.float64)
 t.sparse.softmax(t.sparse_coo_tensor([[0, 0, 3]], [1.0, 2.0, 3.0]), 0)
+s.norm(1)|s.norm(2, dim=(0, 1))|s.norm(2, (-1, 0))|s.norm(dim=())|s.norm(float("inf"))|h.norm(0)
+t.norm(s, 2)|t.norm(s, dim=(1, 0))|t.zeros_like(r)
 """
 
 REFUSED = """
@@ -121,6 +123,8 @@ t.sparse.sampled_addmm(s, t.ones(2, 4), d.t())|t.sparse.sampled_addmm(r, d, d.t(
 t.sspaddmm(d[:, :2], s, d[:, :2])|t.sspaddmm(s @ s.t(), d[:2, :3], d[:, :2])
 t.sparse.softmax(s, 2)|t.sparse.softmax(d, 0)|t.sparse.softmax(s.long(), 0)
 t.sparse.log_softmax(r, 0)
+s.norm(keepdim=True)|s.norm(dim=0)|s.norm(2, (0,))|t.norm(s, 2, (0, 1), True)
+t.zeros_like(s, memory_format=t.preserve_format)
 """
 
 

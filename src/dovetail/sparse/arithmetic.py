@@ -376,12 +376,13 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
 
 
 @handles(aten.norm, _tensor.norm)
-def norm(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, **options: Any) -> Any:
     """Return the norm of all elements."""
-    if len(args) > 1 or kwargs.get("dim") is not None:
-        raise refusal("norm() along dimensions")
-    result: Tensor = input.coalesce()._elements.norm(*args, **kwargs)
-    return result
+    count = max(input.ndim, 1)
+    dims = [dim] if isinstance(dim, int) else dim or range(count)
+    if keepdim or {each + count * (each < 0) for each in dims} != {*range(count)}:
+        raise refusal("norm() along some dimensions, or with keepdim=True")
+    return input.coalesce()._elements.norm(p, **options)
 
 
 @handles(aten.zeros_like, compressed=True)
@@ -389,6 +390,8 @@ def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, **options: 
     """Return a sparse tensor of the same shape that stores nothing."""
     if options.get("layout") not in (None, input.layout):
         raise refusal("zeros_like() in another layout")
+    if options.get("memory_format") is not None and input.is_sparse:
+        raise RuntimeError("memory format option is only supported by strided tensors")
     values = input._elements.detach()[:0].to(device or input.device, dtype or input.dtype)
     indices = input._coordinates[:, :0].to(values.device)
     return make(indices, values, tuple(input.shape), layout=input._form)
