@@ -201,8 +201,11 @@ def test_a_function_may_return_its_tangent_or_none(monkeypatch: Any) -> None:
 
 
 def test_outputs_without_derivative_have_no_tangent(monkeypatch: Any) -> None:
-    monkeypatch.setattr(Returning, "returned", staticmethod(lambda t: (t, t)))
     monkeypatch.setattr(Returning, "marks", True)
+    monkeypatch.setattr(Returning, "returned", staticmethod(lambda t: (t, t)))
+    with pytest.raises(RuntimeError, match=r"gradient at position 1.*Returning\.jvp"):
+        jvp(Returning.apply, (real(VALUES),), (real(OTHERS),))
+    monkeypatch.setattr(Returning, "returned", staticmethod(lambda t: (t, None)))
     _, (first, second) = jvp(Returning.apply, (real(VALUES),), (real(OTHERS),))
     close(first, OTHERS)
     close(second, np.zeros(3))

@@ -15,6 +15,7 @@ from .version import DETACHED as DETACHED
 from .version import DetachedCounter as DetachedCounter
 from .version import InputCounter as InputCounter
 from .version import InsideCounter as InsideCounter
+from .version import PrimalCounter as PrimalCounter
 from .version import WritableCounter as WritableCounter
 from .version import detach_version as detach_version
 from .version import inside_counter as inside_counter

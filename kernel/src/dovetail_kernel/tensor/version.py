@@ -97,6 +97,31 @@ class InputCounter(VersionCounter):
         self.shared.value = value
 
 
+class PrimalCounter(VersionCounter):
+    """The counter, still shared, of a dual tensor: a write to that is one to its primal, which
+    counts it.
+
+    Attributes
+    ----------
+    shared
+        The counter of the primal.
+    """
+
+    __slots__ = ("shared",)
+
+    def __init__(self, shared: VersionCounter) -> None:
+        self.shared = shared
+
+    @property
+    def value(self) -> int:
+        """The count of writes."""
+        return self.shared.value
+
+    @value.setter
+    def value(self, value: int) -> None:
+        """Do nothing."""
+
+
 _new: Final = object.__new__
 _numbers: Final = count(1)
 _last_number = 0
@@ -121,7 +146,7 @@ def detach_version(counter: VersionCounter | None) -> VersionCounter | None:
     """Return a count of its own for the memory that `counter` is of; None if it was made outside of
     every transform.
     """
-    while isinstance(counter, DetachedCounter):
+    while isinstance(counter, (DetachedCounter, PrimalCounter)):
         counter = counter.shared
     if isinstance(counter, InputCounter):
         return InputCounter(counter.made, detach_version(counter.shared) or VersionCounter())
@@ -132,7 +157,7 @@ def is_known_to(transform: int, counter: VersionCounter | None) -> bool:
     """Return whether the memory with `counter` is an input of the transform with that number, or
     was made inside of it.
     """
-    while isinstance(counter, DetachedCounter) or (
+    while isinstance(counter, (DetachedCounter, PrimalCounter)) or (
         isinstance(counter, InputCounter) and counter.made > transform
     ):
         counter = counter.shared

@@ -102,7 +102,9 @@ def _tangents(check: Check, input_nr: int, direction: TensorBase) -> list[Tensor
     """Return the tangents of the outputs as dual tensors give them."""
     with dual_level():
         given = list(check.arguments)
-        given[input_nr] = make_dual(given[input_nr], direction)
+        for each in check.inputs:  # functions may ask every input for its tangent
+            own = direction if each == input_nr else filled_like(given[each], 0)
+            given[each] = make_dual(given[each], own)
         outputs = as_tuple(check.func(*given))
         unpacked = [unpack_dual(outputs[position]) for position in check.outputs]
     tangents = []

@@ -14,10 +14,10 @@ from contextvars import ContextVar
 from typing import Any, ClassVar, TypeGuard
 
 from dovetail_dispatcher import OpOverload
-from dovetail_kernel import TensorBase, set_state, state
+from dovetail_kernel import TensorBase, set_state, share_version, state
 from dovetail_kernel.keys import STATE, inside_transform, outside_inference_mode
 from dovetail_kernel.signature import GRAD, NO_GRAD
-from dovetail_kernel.tensor import next_transform
+from dovetail_kernel.tensor import PrimalCounter, next_transform
 
 from ...engine.active_levels import LEVELS
 from ...graph.autograd_meta import gradient_edge
@@ -134,7 +134,7 @@ class JvpLevel(Level):
             for place, (primal, tangent) in enumerate(zip(primals, given, strict=True))
             if tangent is not None and id(primal) in written and not tangent.is_inference()
         }
-        tangents = jvp_of_function(cls, node, primals, given, len(values))
+        tangents = jvp_of_function(cls, node, primals, given, values)
         for place, version in versions.items():
             tangent = given[place]
             if tangent is not None and tangent._version == version:
@@ -213,6 +213,7 @@ def attached_dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> T
     and lead there.
     """
     made = dual(level, primal, tangent)
+    made._counter = PrimalCounter(share_version(primal))
     edge = gradient_edge(made.array.physical)
     if edge is not None:
         made._grad_fn, made.output_nr = edge[0].presented(), edge[1]

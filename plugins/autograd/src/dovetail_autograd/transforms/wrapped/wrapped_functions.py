@@ -147,7 +147,7 @@ def jvp_of_function(
     node: BackwardCFunction,
     primals: Sequence[object],
     tangents: Sequence[TensorBase | None],
-    count: int,
+    outputs: Sequence[object],
 ) -> Sequence[Any]:
     """Return the tangents of the outputs of a call: what the `jvp` of the Function says.
 
@@ -160,15 +160,15 @@ def jvp_of_function(
     tangents
         Their tangents. Zeros stand for missing ones of tensors that can have some, unless the
         Function said ``set_materialize_grads(False)``.
-    count
-        The number of outputs.
+    outputs
+        What the call returned.
 
     Raises
     ------
     NotImplementedError
         If the Function has no `jvp`.
     RuntimeError
-        If that returns another number of tangents.
+        If that returns another number of tangents, or one of an output that has none.
     """
     given = [
         filled_like(primal, 0)
@@ -191,16 +191,24 @@ def jvp_of_function(
     finally:
         node._entries = kept
     found = returned if isinstance(returned, (tuple, list)) else (returned,)
-    if len(found) != count:
+    if len(found) != len(outputs):
         raise RuntimeError(
             f"function {node.name()} returned an incorrect number of forward gradients (expected "
-            f"{count}, got "
+            f"{len(outputs)}, got "
             f"{len(found)}). Return one tangent, or None, per output of {cls.__name__}.forward."
         )
-    for each in found:
+    constants = node.non_differentiable or ()
+    for place, (each, output) in enumerate(zip(found, outputs, strict=True)):
         if each is not None and not isinstance(each, TensorBase):
             raise RuntimeError(
                 f"{cls.__name__}.jvp returned a {type(each).__name__}: expected a Tensor or None "
                 "per output."
+            )
+        has_tangent = isinstance(output, TensorBase) and output._signature & DIFFERENTIABLE
+        if each is not None and (not has_tangent or any([output is one for one in constants])):
+            raise RuntimeError(
+                f"Function's jvp returned a gradient at position {place}, but the corresponding "
+                "forward output is not a differentiable Tensor. You should return None at that "
+                f"position instead: in {cls.__name__}.jvp."
             )
     return found
