@@ -272,3 +272,30 @@ def test_the_generator_runs_without_importing_what_it_generates() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert result.stdout == "0 False\n", result.stderr
+
+
+KERNELS = """
+from .shared import Shared
+
+class Tones(Shared):
+    @operator("brighten")
+    def brighten(self, x, other): ...
+
+class NotOne:
+    def dim(self, x): ...
+"""
+
+
+def test_families_of_kernels_are_found_where_they_lie(library: codegen.Library) -> None:
+    kernels = library.folder / "families" / "light" / "kernels"
+    kernels.mkdir(parents=True)
+    (kernels / "tones.py").write_text(KERNELS, encoding="utf-8")
+    shared = "class Shared(Family):\n    functions = {'dim': 'floor'}\n"
+    (kernels / "shared.py").write_text(shared, encoding="utf-8")
+    found: dict[str, object] = {}
+    exec(codegen.generate(library)["array_kernels.py"], found)
+    assert found["PLACES"] == ("light.kernels.shared.Shared", "light.kernels.tones.Tones")
+    assert found["OPERATORS"] == {"light.Shared": ("dim",), "light.Tones": ("brighten", "dim")}
+    (kernels / "shared.py").write_text("", encoding="utf-8")
+    with pytest.raises(codegen.DeclarationError, match=r"kernels/shared\.py.* Shared"):
+        codegen.generate(library)

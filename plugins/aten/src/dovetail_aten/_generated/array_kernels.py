@@ -3,6 +3,43 @@
 # fmt: off
 """The families of array kernels, and what each defines."""
 
+PLACES: tuple[str, ...] = (
+    'activations.kernels.gated_units.GatedUnits',
+    'activations.kernels.hard_activations.HardActivations',
+    'activations.kernels.rectifiers.Rectifiers', 'activations.kernels.sigmoids.Sigmoids',
+    'attention.kernels.Attention', 'convolution.kernels.convolution.Convolutions',
+    'convolution.kernels.patches.Patches', 'convolution.kernels.shuffles.Shuffles',
+    'creation.kernels.complex_parts.ComplexParts', 'creation.kernels.creation.Creation',
+    'ctc.kernels.Alignments', 'fft.kernels.Fourier', 'indexing.kernels.indexing.Indexing',
+    'indexing.kernels.indexing_along.IndexingAlong',
+    'interpolation.kernels.grid_sampling.GridSampling',
+    'interpolation.kernels.upsampling.Upsampling', 'linalg.kernels.factorizations.Factorizations',
+    'linalg.kernels.linear_systems.LinearSystems', 'linalg.kernels.spectra.Spectra',
+    'losses.kernels.likelihood.Likelihood', 'losses.kernels.losses.Losses',
+    'matmul.kernels.MatrixProducts',
+    'normalization.kernels.channel_normalization.ChannelNormalization',
+    'normalization.kernels.normalization.Normalization', 'padding.kernels.Borders',
+    'pointwise.kernels.arithmetic.Arithmetic', 'pointwise.kernels.comparison.Comparison',
+    'pointwise.kernels.number_parts.NumberParts', 'pointwise.kernels.pointwise.Pointwise',
+    'pointwise.kernels.where_clamp.Choices', 'pooling.kernels.average_pooling.AveragePooling',
+    'pooling.kernels.fractional_pooling.FractionalPooling',
+    'pooling.kernels.max_pooling.MaxPooling', 'pooling.kernels.pooled_places.PooledPlaces',
+    'random.kernels.distributions.Distributions', 'random.kernels.gamma_numbers.GammaNumbers',
+    'random.kernels.random.Random', 'recurrent.kernels.recurrent_cells.RecurrentCells',
+    'recurrent.kernels.recurrent_sequences.RecurrentSequences', 'reductions.kernels.norms.Norms',
+    'reductions.kernels.ordering.Ordering', 'reductions.kernels.reductions.Reductions',
+    'reductions.kernels.running_extrema.RunningExtrema', 'reductions.kernels.scans.Scans',
+    'scattering.kernels.indexed_writes.IndexedWrites',
+    'scattering.kernels.scatter_reductions.ScatterReductions',
+    'searching.kernels.searching.Searching', 'searching.kernels.triangles.Triangles',
+    'searching.kernels.unique.Distinct', 'shapes.kernels.Shapes', 'softmax.kernels.Softmax',
+    'special.kernels.polynomials.Polynomials', 'special.kernels.special.Special',
+    'split_and_scatter.kernels.Windows', 'statistics.kernels.histograms.Histograms',
+    'statistics.kernels.selection.Selection', 'views.kernels.memory_views.MemoryViews',
+    'views.kernels.views.Views',
+)
+"""Module and class of every family, in the folder of families."""
+
 OPERATORS: dict[str, tuple[str, ...]] = {
     'activations.GatedUnits': (
         'glu', 'glu_backward', 'mish', 'mish_backward',

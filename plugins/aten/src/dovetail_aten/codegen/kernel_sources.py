@@ -12,10 +12,8 @@ from typing import Final
 
 from .errors import DeclarationError, Location
 
-_LISTING: Final = "kernel_support/families.py"
-_LIST: Final = "PLACES"
 _FOLDER: Final = "families"
-"""Where the modules lie that the list names."""
+_MARKS: Final = ("operator", "helper")
 _OF_THE_NAMESPACE: Final = ("functions", "functions_with_out")
 _OTHERS: Final = ("functions_of_numbers", "scipy_functions")
 
@@ -26,8 +24,8 @@ class KernelFamily:
 
     Attributes
     ----------
-    name
-        Family and class, ``reductions.Scans``.
+    place
+        Module and class in the folder of families, ``reductions.kernels.scans.Scans``.
     operators
         The operators that it has kernels of.
     functions
@@ -36,35 +34,24 @@ class KernelFamily:
         The names that derivative bodies call.
     """
 
-    name: str
+    place: str
     operators: list[str] = field(default_factory=list)
     functions: dict[str, str] = field(default_factory=dict)
     helpers: list[str] = field(default_factory=list)
 
+    @property
+    def name(self) -> str:
+        """Family and class, ``reductions.Scans``."""
+        return f"{self.place.partition('.')[0]}.{self.place.rpartition('.')[2]}"
+
 
 def kernel_families(package: Path) -> list[KernelFamily]:
-    """Return the families that a package lists, see `_LISTING`; none if it has no such file. Raises
-    DeclarationError for a name in the list that is not a class there, and for functions that are
-    not literals.
+    """Return the families in ``families/<family>/kernels`` of a package: the classes whose methods
+    are marked as kernels or helpers, or that name functions of the namespace. Raises
+    DeclarationError for functions that are not literals.
     """
-    if not (package / _LISTING).exists():
-        return []
     sources = _Classes(package)
-    return [sources.family(name) for name in _listed(package / _LISTING)]
-
-
-def _listed(path: Path) -> list[str]:
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        match node:
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if (
-                name == _LIST
-            ):
-                return list(ast.literal_eval(value))
-    raise DeclarationError(
-        Location(_LISTING, 1),
-        f"there is no list {_LIST}.",
-        f"Write {_LIST}: Final = ('module.Class', ...).",
-    )
+    return [sources.family(module, name) for module, name in sources.found()]
 
 
 class _Classes:
@@ -74,12 +61,20 @@ class _Classes:
         self._package = package
         self._trees: dict[str, ast.Module] = {}
 
-    def family(self, name: str) -> KernelFamily:
+    def found(self) -> Iterator[tuple[str, str]]:
+        """Yield module and name of each class that defines kernels or helpers."""
+        folder = self._package / _FOLDER
+        for path in sorted([*folder.glob("*/kernels.py"), *folder.glob("*/kernels/*.py")]):
+            module = ".".join(path.relative_to(self._package).with_suffix("").parts)
+            for node in self._tree(module).body:
+                if isinstance(node, ast.ClassDef) and any(map(_defines, node.body)):
+                    yield module, node.name
+
+    def family(self, module: str, cls: str) -> KernelFamily:
         """Return what a class and those that it is derived from define."""
-        module, _, cls = name.rpartition(".")
-        found = KernelFamily(f"{name.partition('.')[0]}.{cls}")
+        found = KernelFamily(f"{module.removeprefix(f'{_FOLDER}.')}.{cls}")
         functions: dict[str, dict[str, str]] = {}
-        for where, node in reversed(list(self._with_bases(f"{_FOLDER}.{module}", cls))):
+        for where, node in reversed(list(self._with_bases(module, cls))):
             for statement in node.body:
                 if isinstance(statement, ast.FunctionDef):
                     self._add_marked(found, statement)
@@ -105,9 +100,9 @@ class _Classes:
                         yield from self._with_bases(imported.get(base.id, module), base.id)
                 return
         raise DeclarationError(
-            Location(_LISTING, 1),
-            f"{_path(module)} has no class {name}.",
-            f"Correct the list {_LIST}.",
+            Location(_path(module), 1),
+            f"there is no class {name}.",
+            "Import the base classes of a family by relative imports.",
         )
 
     def _tree(self, module: str) -> ast.Module:
@@ -153,6 +148,17 @@ class _Classes:
                         "Write the operators out: the generator reads them.",
                     ) from None
         return None
+
+
+def _defines(statement: ast.stmt) -> bool:
+    """Return whether a statement of a class marks a method, or names functions of kernels."""
+    match statement:
+        case ast.FunctionDef(decorator_list=marks):
+            calls = [each.func for each in marks if isinstance(each, ast.Call)]
+            return any([isinstance(each, ast.Name) and each.id in _MARKS for each in calls])
+        case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+            return name in (*_OF_THE_NAMESPACE, *_OTHERS)
+    return False
 
 
 def _literal(keyword: ast.keyword) -> tuple[str, ...]:

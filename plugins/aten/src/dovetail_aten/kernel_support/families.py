@@ -14,7 +14,7 @@ from dovetail_dispatcher.registration import supply_array_kernels
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import parse_dispatch_key
 
-from .._generated.array_kernels import FUNCTIONS, HELPERS, OPERATORS
+from .._generated.array_kernels import FUNCTIONS, HELPERS, OPERATORS, PLACES
 from ..typing import Namespace
 from .capabilities import Capabilities
 from .complete_namespace import Missing
@@ -26,68 +26,6 @@ from .table import ArrayKernel, Function, KernelTable
 
 Define = Callable[[Any, KernelTable, Capabilities], None]
 """What defines kernels in a table: ``define(xp, kernel, capabilities)``, as `Family.define`."""
-
-PLACES: Final = (
-    "pointwise.kernels.arithmetic.Arithmetic",
-    "pointwise.kernels.pointwise.Pointwise",
-    "pointwise.kernels.number_parts.NumberParts",
-    "special.kernels.special.Special",
-    "special.kernels.polynomials.Polynomials",
-    "fft.kernels.Fourier",
-    "pointwise.kernels.where_clamp.Choices",
-    "pointwise.kernels.comparison.Comparison",
-    "reductions.kernels.reductions.Reductions",
-    "reductions.kernels.norms.Norms",
-    "reductions.kernels.scans.Scans",
-    "reductions.kernels.running_extrema.RunningExtrema",
-    "reductions.kernels.ordering.Ordering",
-    "statistics.kernels.selection.Selection",
-    "searching.kernels.unique.Distinct",
-    "searching.kernels.searching.Searching",
-    "searching.kernels.triangles.Triangles",
-    "statistics.kernels.histograms.Histograms",
-    "matmul.kernels.MatrixProducts",
-    "linalg.kernels.factorizations.Factorizations",
-    "linalg.kernels.linear_systems.LinearSystems",
-    "linalg.kernels.spectra.Spectra",
-    "views.kernels.views.Views",
-    "views.kernels.memory_views.MemoryViews",
-    "split_and_scatter.kernels.Windows",
-    "shapes.kernels.Shapes",
-    "padding.kernels.Borders",
-    "indexing.kernels.indexing.Indexing",
-    "indexing.kernels.indexing_along.IndexingAlong",
-    "scattering.kernels.indexed_writes.IndexedWrites",
-    "scattering.kernels.scatter_reductions.ScatterReductions",
-    "creation.kernels.creation.Creation",
-    "creation.kernels.complex_parts.ComplexParts",
-    "random.kernels.random.Random",
-    "random.kernels.distributions.Distributions",
-    "random.kernels.gamma_numbers.GammaNumbers",
-    "activations.kernels.rectifiers.Rectifiers",
-    "activations.kernels.sigmoids.Sigmoids",
-    "activations.kernels.hard_activations.HardActivations",
-    "activations.kernels.gated_units.GatedUnits",
-    "recurrent.kernels.recurrent_cells.RecurrentCells",
-    "recurrent.kernels.recurrent_sequences.RecurrentSequences",
-    "attention.kernels.Attention",
-    "softmax.kernels.Softmax",
-    "losses.kernels.losses.Losses",
-    "losses.kernels.likelihood.Likelihood",
-    "ctc.kernels.Alignments",
-    "normalization.kernels.normalization.Normalization",
-    "normalization.kernels.channel_normalization.ChannelNormalization",
-    "convolution.kernels.convolution.Convolutions",
-    "pooling.kernels.average_pooling.AveragePooling",
-    "pooling.kernels.max_pooling.MaxPooling",
-    "pooling.kernels.fractional_pooling.FractionalPooling",
-    "pooling.kernels.pooled_places.PooledPlaces",
-    "convolution.kernels.patches.Patches",
-    "convolution.kernels.shuffles.Shuffles",
-    "interpolation.kernels.upsampling.Upsampling",
-    "interpolation.kernels.grid_sampling.GridSampling",
-)
-"""Module and class of every family. What each defines is read in the sources: `make codegen`."""
 
 _ROOT: Final = f"{__package__.partition('.')[0]}.families"
 _PLACES: Final = {f"{each.partition('.')[0]}.{each.rpartition('.')[2]}": each for each in PLACES}

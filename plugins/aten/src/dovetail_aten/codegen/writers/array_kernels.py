@@ -14,6 +14,9 @@ def write_array_kernels(families: Sequence[KernelFamily]) -> str:
     """Return the text of the tables."""
     lines = Lines()
     lines.add(HEADER, '"""The families of array kernels, and what each defines."""', "")
+    lines.add("PLACES: tuple[str, ...] = (")
+    lines.add(*filled([repr(family.place) for family in families]), ")")
+    lines.add('"""Module and class of every family, in the folder of families."""', "")
     operators = {family.name: family.operators for family in families}
     _table(lines, "OPERATORS", operators, "The operators that a family has kernels of.")
     helpers = {family.name: family.helpers for family in families if family.helpers}
