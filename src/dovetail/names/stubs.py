@@ -11,8 +11,10 @@ from dovetail_kernel import attach_stub as attach_names
 
 from .missing import names_of
 
-_OF_EVERY_CALL: Final = frozenset({"dovetail", "dovetail.nn", "dovetail.nn.functional"})
-"""Modules whose attributes are looked up before every call: these stay plain modules."""
+_OF_EVERY_CALL: Final = frozenset(
+    {"dovetail", "dovetail.jit", "dovetail.nn", "dovetail.nn.functional"}
+)
+"""Modules whose attributes are looked up before every call, or in it: these stay plain modules."""
 
 
 def attach_stub(
