@@ -124,9 +124,9 @@ def _load_batching_rules() -> None:
 
 
 def _replayed_view(*description: Any) -> Any:
-    from .composites.replayed_views import View
+    from .composites.replayed_views import ReplayedView
 
-    return View(*description)
+    return ReplayedView(*description)
 
 
 def _op_infos() -> list[OpInfo]:

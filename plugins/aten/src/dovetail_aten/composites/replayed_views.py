@@ -13,7 +13,7 @@ PARTIAL_VIEWS: Final = ("select", "slice", "diagonal", "as_strided")
 """View operators whose results may leave out elements of their argument."""
 
 
-class View:
+class ReplayedView:
     """A view operator with its arguments except the tensor, and the number of its result."""
 
     __slots__ = ("args", "kwargs", "op", "position")
@@ -113,7 +113,9 @@ _INVERSES: Final[Mapping[str, Callable[..., tuple[Any, tuple[Any, ...]]]]] = {
 """View operators that show every element once, and how to get back from what they show."""
 
 
-def _part_of_several(base: Any, view: View, part: Any) -> tuple[OpOverload, tuple[Any, ...]]:
+def _part_of_several(
+    base: Any, view: ReplayedView, part: Any
+) -> tuple[OpOverload, tuple[Any, ...]]:
     """Return the operator with one result that shows what one result of `view` does."""
     position: int = view.position or 0
     if view.op._opname == "unbind":

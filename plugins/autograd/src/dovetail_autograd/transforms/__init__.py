@@ -8,23 +8,6 @@ one interpreter or what uses it. `pytree` is public as a module.
 May import `engine`, `recording` and `graph`. Nothing here is imported before the first transform.
 """
 
-from . import pytree
-from .batching.mapping import vmap
-from .gradients import grad, grad_and_value, vjp
-from .jacobians import hessian, jacfwd, jacrev
-from .pushforward import jvp, linearize
-from .wrapped.levels import active_levels
+from dovetail_kernel import attach_stub
 
-__all__ = [
-    "active_levels",
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "jacfwd",
-    "jacrev",
-    "jvp",
-    "linearize",
-    "pytree",
-    "vjp",
-    "vmap",
-]
+__getattr__ = attach_stub(__name__)

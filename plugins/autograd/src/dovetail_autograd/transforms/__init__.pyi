@@ -1,0 +1,11 @@
+from . import pytree as pytree
+from .batching.mapping import vmap as vmap
+from .gradients import grad as grad
+from .gradients import grad_and_value as grad_and_value
+from .gradients import vjp as vjp
+from .jacobians import hessian as hessian
+from .jacobians import jacfwd as jacfwd
+from .jacobians import jacrev as jacrev
+from .pushforward import jvp as jvp
+from .pushforward import linearize as linearize
+from .wrapped.levels import active_levels as active_levels
