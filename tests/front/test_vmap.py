@@ -296,3 +296,15 @@ same = add(dovetail.zeros(3))
 assert same[0] == same[1] == same[2], same
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_parts_of_an_unsafe_split_share_memory_and_count_their_own_writes() -> None:
+    def function(x: Any) -> Any:
+        first, second = x.unsafe_split(2)
+        assert dt._C._is_alias_of(first, x) and dt._C._is_alias_of(second, x)
+        first.add_(1)
+        assert (first._version, second._version, x._version) == (1, 0, 0)
+        return x
+
+    found = dt.vmap(function)(dt.zeros(3, 4))
+    assert_equal(found, dt.tensor([1.0, 1.0, 0.0, 0.0]).expand(3, 4))

@@ -143,6 +143,18 @@ def test_chunks_are_joined(chunk_size: int, dim: int, out_dim: int) -> None:
     assert sizes == {1: [1, 1, 1], 2: [2, 1], 3: [3], 4: [3]}[chunk_size]
 
 
+def test_a_result_without_batch_is_that_of_the_first_chunk() -> None:
+    sizes: list[int] = []
+
+    def function(x: Any) -> Any:
+        sizes.append(active_levels()[-1].info.batch_size)
+        return x, real(np.full(2, float(len(sizes))))
+
+    _, shared = vmap(function, out_dims=(0, None), chunk_size=2)(real(ROWS))
+    close(shared, np.ones(2))
+    assert sizes == [2, 1]
+
+
 @pytest.mark.parametrize("chunk_size", [0, -2])
 def test_a_chunk_has_at_least_one_sample(chunk_size: int) -> None:
     with pytest.raises(ValueError, match=rf"greater than 0. \(got {chunk_size}\)"):

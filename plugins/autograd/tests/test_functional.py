@@ -109,6 +109,14 @@ def test_a_jacobian_has_a_block_per_output_and_input(form: Any) -> None:
     assert not found.requires_grad
 
 
+@pytest.mark.parametrize("form", FORMS[:2], ids=str)
+def test_a_jacobian_with_its_graph_is_differentiated_through_all_steps(form: Any) -> None:
+    x = real(X, requires_grad=True)
+    found = jacobian(lambda x: mul(mul(x, x), mul(x, x)), x, create_graph=True, **form)
+    (gradient,) = autograd.grad([total(found)], [x])
+    close(gradient, 12 * X * X)
+
+
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_what_does_not_depend_on_an_input_has_zeros(form: Any) -> None:
     fixed = real([[1.0, 2.0, 3.0]])
