@@ -56,7 +56,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes test side by side: threads of BLAS and of PyTorch would only wait for each other.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help install demo test test-pure test-sanitized test-mutations coverage coverage-rooms test-operators test-backend parity check bench bench-suite bench-compare bench-sweep bench-others codegen dist clean install-dispatcher install-noautograd
+.PHONY: help install demo test test-pure test-sanitized test-threads-sanitized test-mutations coverage coverage-rooms test-operators test-backend parity check bench bench-suite bench-compare bench-sweep bench-others codegen dist clean install-dispatcher install-noautograd
 .PHONY: cuda-emulator test-cuda-emulated test-cuda-emulated-whole test-cuda bench-cuda
 
 help:
@@ -65,6 +65,7 @@ help:
 	@echo "make test-operators       the tests that are about every operator, for all of them (make test: an eighth)"
 	@echo "make test-pure            a part of the tests without compiled code"
 	@echo "make test-sanitized       a part of the tests with the compiled core under ASan and UBSan (SANITIZED_TESTS=all)"
+	@echo "make test-threads-sanitized   tests of threads, and operators in three threads, under the sanitizer of threads"
 	@echo "make test-mutations       change the code where a test noticed it before: it has to notice again (MINUTES=2)"
 	@echo "make coverage-rooms       branch coverage of kernel, dispatcher and autograd by their own tests (ROOMS=kernel)"
 	@echo "make coverage             that of these, native and cpu by their tests and a part of all others (TESTS=1/4)"
@@ -167,6 +168,19 @@ test-sanitized: $(TEST_STAMPS)
 	  PYTHONPATH=$(SANITIZED) LD_PRELOAD="$$library $$throws" ASAN_OPTIONS=detect_leaks=0 DOVETAIL_NATIVE=1 $(PYTEST) \
 	    --tests $(SANITIZED_TESTS) plugins/native/tests; \
 	else echo "the sanitizers need a C compiler with libasan"; echo "0 passed, 1 skipped in 0.0s"; fi
+
+# The core with the sanitizer of threads, on tests of threads and on the operators of `make test`, each by three threads.
+# CPython, NumPy and BLAS are not compiled with it; the locks that they take are known. A race makes the exit status 66.
+THREADED := tests/test_operators_in_threads.py tests/test_threads_and_tasks.py \
+  $(addsuffix /tests,kernel dispatcher plugins/autograd plugins/cpu plugins/native) tests/front
+test-threads-sanitized: export TSAN_OPTIONS := suppressions=tests/thread_sanitizer_suppressions.txt die_after_fork=0
+test-threads-sanitized: $(TEST_STAMPS)
+	@library=$$($(or $(CC),cc) -print-file-name=libtsan.so 2>/dev/null); if [ -f "$$library" ]; then \
+	  CFLAGS="-fsanitize=thread -DRELEASE_ALWAYS -O1 -g1" LDFLAGS=-fsanitize=thread \
+	    $(PY) plugins/native/hatch_build.py $(SANITIZED)-threads && \
+	  PYTHONPATH=$(SANITIZED)-threads LD_PRELOAD="$$library" DOVETAIL_NATIVE=1 $(PY) -m pytest -q \
+	    --operators $(DOVETAIL_OPERATORS) -k thread $(THREADED); \
+	else echo "the sanitizer of threads needs a C compiler with libtsan"; echo "0 passed, 1 skipped in 0.0s"; fi
 
 # One to two minutes of changes that a test has noticed before: the same test has to notice them again.
 MINUTES ?= 2

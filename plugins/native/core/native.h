@@ -23,6 +23,28 @@
 
 #define RECENT_SIZES 64 /* shapes that are known without a look at Python's dict */
 
+/* Sizes from which the interpreter's lock is released, for loops of ufuncs as in NumPy. The core of
+ * `make test-threads-sanitized` releases it in every call, since samples of operators are small, and
+ * waits until other threads have released it too: two calls overlap, or no race between them shows. */
+#ifdef RELEASE_ALWAYS
+#include <time.h>
+enum { RELEASE_FROM_ELEMENTS = 1, RELEASE_LOOPS_FROM = 1, RELEASE_FROM_BYTES = 1 };
+static inline PyThreadState *
+release_and_wait(void)
+{
+    PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    struct timespec wait = {.tv_nsec = PyThreadState_Next(first) == NULL ? 0 : 100000};
+    PyThreadState *released = PyEval_SaveThread();
+    if (wait.tv_nsec > 0) {
+        nanosleep(&wait, NULL);
+    }
+    return released;
+}
+#define PyEval_SaveThread release_and_wait
+#else
+enum { RELEASE_FROM_ELEMENTS = 1 << 14, RELEASE_LOOPS_FROM = 500, RELEASE_FROM_BYTES = 1 << 16 };
+#endif
+
 /* Names that are interned: str_grad is "grad". */
 #define STATE_NAMES(X) \
     X(PyObject, str___torch_function__) \

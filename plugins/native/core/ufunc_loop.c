@@ -8,9 +8,6 @@
  */
 #include "ufunc_rows.h"
 
-/* NumPy releases the interpreter's lock from this number of elements on; so do we. */
-#define RELEASE_FROM 500
-
 /* Below this length of other rows, and above this number of them, NumPy's iterator is faster: it
  * gathers short rows in a buffer, while here each costs a call of the loop. */
 #define SHORT_ROW 16
@@ -208,7 +205,7 @@ run(const typed_loop *loop, geometry *g, joined_rows *rows)
     if (count == 0) {
         return 0;
     }
-    if (count < RELEASE_FROM) {
+    if (count < RELEASE_LOOPS_FROM) {
         run_rows(loop, g, rows);
     }
     else {

@@ -7,9 +7,6 @@
 #include "route.h"
 #include "slots.h"
 
-/* Bytes from which the interpreter's lock is released. */
-enum { RELEASE_FROM_BYTES = 1 << 16 };
-
 enum { LARGEST_ITEM = 32, LARGEST_REPEATED = 1 << 14 };
 
 void

@@ -270,13 +270,15 @@ raise_doubles(char *const *data, const double *numbers, ptrdiff_t count)
 COMPUTE(power_of_arrays)
 {
     int precision = precision_of(arguments[0]) == 1;
-    return arguments[1] != NULL &&
-                   find_ufunc_loop(
-                       "power", &numpy_power, precision ? NPY_DOUBLE : NPY_FLOAT,
-                       power_loops + precision)
-               ? evaluate_kernel(
-                     precision ? raise_doubles : raise_singles, 2, arguments, NULL, arguments[OUT])
-               : NULL;
+    ufunc_loop *loop = power_loops + precision;
+    /* Once it is found it is not written again: another thread may run it without the lock. */
+    if (arguments[1] == NULL ||
+        (loop->function == NULL &&
+         !find_ufunc_loop("power", &numpy_power, precision ? NPY_DOUBLE : NPY_FLOAT, loop))) {
+        return NULL;
+    }
+    return evaluate_kernel(
+        precision ? raise_doubles : raise_singles, 2, arguments, NULL, arguments[OUT]);
 }
 
 /* Squares, cubes and what is divided by them, as products; other powers by numbers. */

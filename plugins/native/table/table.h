@@ -137,9 +137,6 @@ int add_compiled_kernel_type(PyObject *module);
 
 /* ---- arguments (arguments.c) ----------------------------------------------------------------- */
 
-/* Elements from which the interpreter's lock is released. */
-enum { RELEASE_FROM_ELEMENTS = 1 << 14 };
-
 /* Around a call of a kernel over so many elements. */
 #define RELEASED(elements, call)                                                                  \
     do {                                                                                          \
