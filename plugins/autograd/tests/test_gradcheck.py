@@ -44,6 +44,16 @@ def test_wrong_gradients_fail(fast_mode):
     )
 
 
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_inputs_that_are_no_leaves_are_left_as_they_are(fast_mode):
+    x, y = exp(double([0.1, 0.2])), exp(double([0.3, 0.4]))
+    for _ in range(2):
+        assert gradcheck(mul, (x, y), check_batched_grad=True, fast_mode=fast_mode)
+        assert not x.retains_grad and not y.retains_grad
+    x.retain_grad()
+    assert gradcheck(mul, (x, y), fast_mode=fast_mode)
+
+
 def test_second_derivatives_pass():
     assert gradgradcheck(lambda x, y: mul(mul(x, y), x), (double([0.1, 0.2]), double([0.3, 0.4])))
 

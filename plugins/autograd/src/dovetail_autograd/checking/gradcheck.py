@@ -283,7 +283,6 @@ def _check_inputs(arguments: tuple[object, ...]) -> list[int]:
                 "should call .contiguous "
                 "on the input before passing it to gradcheck."
             )
-        value.retain_grad()
     if not differentiable:
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them "
