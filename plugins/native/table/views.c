@@ -190,13 +190,13 @@ COMPUTE(slice)
     is_read = is_read && read_end(arguments[2], 0, &start);
     is_read = is_read && read_end(arguments[3], PY_SSIZE_T_MAX, &end);
     is_read = is_read && (arguments[4] == NULL || read_int(arguments[4], &step));
-    if (!is_read || step <= 0 || (step != 1 && PyArray_SIZE(x) == 0)) {
+    if (!is_read || step <= 0 || PyArray_SIZE(x) == 0) {
         return NULL;
     }
     int ndim = copy_axes(x, -1, dims, strides);
     dims[axis] = PySlice_AdjustIndices(dims[axis], &start, &end, step);
     npy_intp offset = start * strides[axis];
-    if (__builtin_mul_overflow(strides[axis], step, &strides[axis])) {
+    if (dims[axis] == 0 || __builtin_mul_overflow(strides[axis], step, &strides[axis])) {
         return NULL;
     }
     return view_of(x, ndim, dims, strides, offset);
@@ -396,13 +396,14 @@ pieces_of(
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], start = 0;
     npy_intp size = PyArray_DIM(x, axis), step = PyArray_STRIDE(x, axis);
     int ndim = copy_axes(x, drop ? axis : -1, dims, strides);
-    PyObject *pieces = PyList_New(count);
+    /* Views without elements are the reference's: NumPy's strides and flags are not the tensor's. */
+    PyObject *pieces = PyArray_SIZE(x) == 0 ? NULL : PyList_New(count);
     for (npy_intp i = 0; pieces != NULL && i < count; i++) {
         npy_intp own = length < 0 ? lengths[i] : length < size - start ? length : size - start;
         if (!drop) {
             dims[axis] = own;
         }
-        PyObject *piece = view_of(x, ndim, dims, strides, start * step);
+        PyObject *piece = own == 0 ? NULL : view_of(x, ndim, dims, strides, start * step);
         if (piece == NULL) {
             Py_CLEAR(pieces);
             break;
