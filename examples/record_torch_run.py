@@ -16,7 +16,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from dovetail.utils.fingerprints import Fingerprint
+from dovetail.utils import Fingerprint
 
 
 def fingerprints(values: Any) -> list[dict[str, Any]]:

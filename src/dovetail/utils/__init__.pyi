@@ -2,6 +2,7 @@ from ..inspection.drawing import GraphDrawing as GraphDrawing
 from ..inspection.drawing import draw_graph as draw_graph
 from ..inspection.gradient_explanation import GradExplanation as GradExplanation
 from ..inspection.gradient_explanation import explain_grad as explain_grad
+from ..inspection.runs.values import Fingerprint as Fingerprint
 from ..inspection.tensor_drawing import TensorDrawing as TensorDrawing
 from ..inspection.tensor_drawing import draw_tensor as draw_tensor
 from . import (
