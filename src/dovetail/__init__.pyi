@@ -72,6 +72,10 @@ from . import sparse as sparse
 from . import special as special
 from . import testing as testing
 from . import utils as utils
+from ._C import has_lapack as has_lapack
+from ._C import has_mkl as has_mkl
+from ._C import has_openmp as has_openmp
+from ._C import has_spectral as has_spectral
 from ._C.queries import qscheme as qscheme
 from .amp import GradScaler as GradScaler
 from .amp.deprecated_settings import autocast_decrement_nesting as autocast_decrement_nesting

@@ -33,6 +33,10 @@ _linalg: Final = operator_module("_linalg", "linalg")
 _fft: Final = operator_module("_fft", "fft")
 _special: Final = operator_module("_special", "special")
 _TensorMeta: Final = type(Tensor)
+has_lapack: Final = True
+has_spectral: Final = True
+has_mkl: Final = False
+has_openmp: Final = False
 
 
 def _initExtension(shm_manager_path: str) -> None:
@@ -102,6 +106,10 @@ __all__ = [
     "_set_autograd_fallback_mode",
     "_special",
     "_will_engine_execute_node",
+    "has_lapack",
+    "has_mkl",
+    "has_openmp",
+    "has_spectral",
 ]
 __all__ += _C.__all__
 
