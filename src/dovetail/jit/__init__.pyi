@@ -1,6 +1,7 @@
 from typing import Final as Final
 
 from ..futures import Future as Future
+from . import annotations
 from .recording import TracerWarning as TracerWarning
 from .recording import is_tracing as is_tracing
 from .script_classes import CompilationUnit as CompilationUnit
