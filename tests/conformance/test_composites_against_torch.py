@@ -93,10 +93,14 @@ def test_einsum(equation: str, shapes: list[tuple[int, ...]]) -> None:
     check("einsum", equation, [rand(*shape) for shape in shapes])
 
 
-@pytest.mark.parametrize("equation", ["ij,jk", "i", "ij->k", "ij->ii", "ijk"])
+@pytest.mark.parametrize(
+    "equation",
+    ["ij,jk", "i", "ij->k", "ij->ii", "ijk", "ij - > i", ". ..", ". . .", ".. .i", "i..j"],
+)
 def test_einsum_refuses_what_torch_refuses(equation: str) -> None:
-    with pytest.raises(RuntimeError, match=r"einsum\(\)"):
-        dovetail.einsum(equation, [dovetail.ones(2, 3)])
+    for lib in (torch, dovetail):
+        with pytest.raises(RuntimeError, match=r"einsum\(\)"):
+            lib.einsum(equation, [lib.ones(2, 3)])
 
 
 @pytest.mark.parametrize("shape", [(12,), (3, -1), (2, 2, 3), (-1,), (1, 3, 4, 1)])

@@ -109,7 +109,8 @@ def test_gradients_of_residuals_are_pytorchs() -> None:
     ("driver", "rcond"),
     [
         *[("gels", None), ("gels", 0.9), ("gelsd", None), ("gelsd", 0.5), ("gelsd", -1.0)],
-        *[("gelss", 0.5), ("gelss", -1.0), ("gelsy", None), (None, None)],
+        *[("gelsd", 0.0), ("gelsd", 1.0), ("gelsd", 3.0), ("gelss", 0.5), ("gelss", -1.0)],
+        *[("gelss", 0.0), ("gelss", 1.0), ("gelsy", None), (None, None)],
     ],
 )
 def test_least_squares_with_every_driver(

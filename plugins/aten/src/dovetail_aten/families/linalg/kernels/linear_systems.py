@@ -151,7 +151,9 @@ class LinearSystems(Matrices):
         limit = rcond
         if driver == "gels":  # takes every matrix for one of full rank
             limit = None
-        elif rcond is not None and rcond < 0 and driver in ("gelsd", "gelss"):
+        elif rcond is not None and (
+            (driver == "gelss" and rcond < 0) or (driver == "gelsd" and not 0 < rcond < 1)
+        ):  # as LAPACK
             limit = finfo(self._dtype(a)).eps
         rank, inverted = self._rank_and_inverses(values, rows, columns, limit)
         made = self._adjoint(vh) @ (inverted[..., None] * (self._adjoint(u) @ right))

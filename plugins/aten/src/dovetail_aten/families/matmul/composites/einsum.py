@@ -14,7 +14,7 @@ from dovetail_kernel import int64
 from ....composites.reshaping import reshape
 from ....typing import Tensor
 
-_SUBSCRIPTS: Final = frozenset(ascii_letters)
+_SUBSCRIPTS: Final = frozenset(f"{ascii_letters}. ")
 
 
 def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Any:
@@ -58,9 +58,10 @@ def _parse(
     """Return the labels of every operand and of the result, ellipses written as letters of their
     own, and every label with its size, for operands of these shapes.
     """
-    left, arrow, right = equation.replace(" ", "").partition("->")
+    left, arrow, right = equation.partition("->")
     for term in (*left.split(","), right):
         _check_subscripts(equation, term)
+    left, right = left.replace(" ", ""), right.replace(" ", "")
     terms = left.split(",")
     if len(terms) != len(shapes):
         raise RuntimeError(
@@ -123,7 +124,7 @@ def _parse(
 
 def _check_subscripts(equation: str, term: str) -> None:
     """Raise an error for a term with other characters than ASCII letters and one ellipsis."""
-    wrong = next(iter([each for each in term if each not in _SUBSCRIPTS and each != "."]), None)
+    wrong = next(iter([each for each in term if each not in _SUBSCRIPTS]), None)
     if wrong is not None:
         raise RuntimeError(
             f"einsum(): invalid subscript given at index {equation.index(wrong)} in the equation "
