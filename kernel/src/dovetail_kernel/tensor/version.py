@@ -23,17 +23,41 @@ class VersionCounter:
         self.value = value
 
 
-class DetachedCounter(VersionCounter):
+class SharedCounter(VersionCounter):
+    """A counter that is another one seen from elsewhere.
+
+    Attributes
+    ----------
+    shared
+        The other counter.
+    """
+
+    __slots__ = ("shared",)
+
+    def __init__(self, shared: VersionCounter) -> None:
+        self.shared = shared
+
+    @property
+    def value(self) -> int:
+        """The count of writes."""
+        return self.shared.value
+
+    @value.setter
+    def value(self, value: int) -> None:
+        self.shared.value = value
+
+
+class DetachedCounter(SharedCounter):
     """The counter, still shared, of a tensor that was detached from its graph in place.
 
     Seen through it, the version is another one than when a graph saved the tensor, whose place in
     that graph is gone. What is saved from now on compares with the new one.
     """
 
-    __slots__ = ("_times", "shared")
+    __slots__ = ("_times",)
 
     def __init__(self, shared: VersionCounter) -> None:
-        self.shared = shared
+        super().__init__(shared)
         self._times = DETACHED
 
     @property
@@ -70,7 +94,7 @@ class InsideCounter(VersionCounter):
         self.made = made
 
 
-class InputCounter(VersionCounter):
+class InputCounter(SharedCounter):
     """The counter, still shared, of an input of a function transform: there it may be written.
 
     Attributes
@@ -81,36 +105,19 @@ class InputCounter(VersionCounter):
         The counter of what was given to the transform.
     """
 
-    __slots__ = ("made", "shared")
+    __slots__ = ("made",)
 
     def __init__(self, made: int, shared: VersionCounter) -> None:
+        super().__init__(shared)
         self.made = made
-        self.shared = shared
-
-    @property
-    def value(self) -> int:
-        """The count of writes."""
-        return self.shared.value
-
-    @value.setter
-    def value(self, value: int) -> None:
-        self.shared.value = value
 
 
-class PrimalCounter(VersionCounter):
+class PrimalCounter(SharedCounter):
     """The counter, still shared, of a dual tensor: a write to that is one to its primal, which
     counts it.
-
-    Attributes
-    ----------
-    shared
-        The counter of the primal.
     """
 
-    __slots__ = ("shared",)
-
-    def __init__(self, shared: VersionCounter) -> None:
-        self.shared = shared
+    __slots__ = ()
 
     @property
     def value(self) -> int:
@@ -157,8 +164,8 @@ def is_known_to(transform: int, counter: VersionCounter | None) -> bool:
     """Return whether the memory with `counter` is an input of the transform with that number, or
     was made inside of it.
     """
-    while isinstance(counter, (DetachedCounter, PrimalCounter)) or (
-        isinstance(counter, InputCounter) and counter.made > transform
+    while isinstance(counter, SharedCounter) and not (
+        isinstance(counter, InputCounter) and counter.made <= transform
     ):
         counter = counter.shared
     return isinstance(counter, (InsideCounter, InputCounter)) and counter.made >= transform
