@@ -57,7 +57,7 @@ class DetachedCounter(SharedCounter):
     __slots__ = ("_times",)
 
     def __init__(self, shared: VersionCounter) -> None:
-        super().__init__(shared)
+        self.shared = shared
         self._times = DETACHED
 
     @property
@@ -108,7 +108,7 @@ class InputCounter(SharedCounter):
     __slots__ = ("made",)
 
     def __init__(self, made: int, shared: VersionCounter) -> None:
-        super().__init__(shared)
+        self.shared = shared
         self.made = made
 
 

@@ -216,16 +216,6 @@ class CudaArrays(CudaRandom):
 
     # -- indexing ----------------------------------------------------------------------------------
 
-    def diagonal(self, array: Any, offset: int, dim1: int, dim2: int) -> Any:
-        """Return a view of a diagonal, which becomes the last dimension."""
-        view = super().diagonal(array, offset, dim1, dim2)
-        if view.size:
-            return view
-        # CuPy makes an array of its own where there is no element.
-        found = array.view()
-        found._set_shape_and_strides(view.shape, view.strides, True, True)
-        return found
-
     def index_put(
         self, array: Array, key: tuple[object, ...], values: Array, accumulate: bool
     ) -> Any:

@@ -11,7 +11,7 @@ import cupy
 import numpy as np
 
 from dovetail_aten.backend import NamespaceArrays
-from dovetail_aten.kernel_support import StrideRule
+from dovetail_aten.kernel_support import StrideRule, check_size
 from dovetail_kernel import Allocator, DataPtr, MemoryStatistics
 from dovetail_kernel.typing import NativeDtype
 
@@ -56,6 +56,12 @@ class CudaMemory(NamespaceArrays):
         """Return the address of the first element."""
         address: int = array.data.ptr
         return address
+
+    def expand(self, array: Any, shape: Sequence[int]) -> Any:
+        """Return a view broadcast to `shape`. Raises RuntimeError for more bytes than an array can
+        have, which CuPy does not count.
+        """
+        return super().expand(array, check_size(shape, array.itemsize))
 
     def with_strides(
         self, view: cupy.ndarray, rule: StrideRule, array: cupy.ndarray

@@ -68,8 +68,12 @@ class Views(Family):
         shape = tuple(size)
         if shape == x.shape:
             return x
-        sizes = check_size(expanded_sizes(shape, x.shape), x.dtype.itemsize)
-        return self.capabilities.expand(x, sizes)
+        sizes = expanded_sizes(shape, x.shape)
+        try:
+            return self.capabilities.expand(x, sizes)
+        except ValueError:  # of more bytes than an array can have
+            check_size(sizes, x.dtype.itemsize)
+            raise
 
     @operator("unsqueeze")
     def unsqueeze(self, x: Array, dim: int) -> Any:
